@@ -52,6 +52,7 @@ package final class PathValidator {
         let time = max(.zero, min(limits.time, remainingTime ?? limits.time))
         let deadline = start + time
         defer { remainingTime = remainingTime.map { $0 - (now() - start) } }
+        objects.beginSearch { [now] in now() >= deadline }
         var trials = Trials()
         var faulty = 0
         var end: PathValidation.End?

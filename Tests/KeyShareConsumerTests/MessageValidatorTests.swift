@@ -192,6 +192,13 @@ struct MessageValidatorTests {
         let revoked = try await verdict(
             try authority.listDER(revoking: [[2]], at: now - 120, thisUpdate: now - 60))
         #expect(!revoked.isValid && outcome("revocation", revoked) == .failed)
+        // A list that is out of date can revoke, but has no other effect.
+        for (serials, expected): ([[UInt8]], Verification.Outcome) in [([[2]], .failed), ([], .notChecked)] {
+            let outdated = try await verdict(
+                try authority.listDER(revoking: serials, at: now - 7_200, thisUpdate: now - 3_600, life: 60))
+            #expect(outcome("revocation", outdated) == expected)
+            #expect(outdated.isValid == serials.isEmpty)
+        }
         // Another authority cannot revoke the certificate, and its list settles nothing.
         let other = try await verdict(
             try MessageAuthority().listDER(revoking: [[2]], at: now - 120, thisUpdate: now - 60))

@@ -86,6 +86,89 @@ struct NewerListTests {
         #expect(outcomes(lists + [revoking], leaf, untrusted: [first]) == [.passed])
     }
 
+    @Test(
+        "A revocation in a list that the issuer signed with its new key is found without its key identifier or a list of the root"
+    )
+    func renewedKey() throws {
+        let first = try root.authority("Authority", serial: [3])
+        let second = try root.authority("Authority", serial: [4])
+        let leaf = try first.leaf()
+        let revoking = try newer([TestAuthority.entry([9])], by: second, isCurrent: true)
+        // Nothing shows whether the certificate of the new key is revoked.
+        #expect(outcomes([try first.list()], leaf, untrusted: [first, second]) == [.passed])
+        #expect(outcomes([try first.list(), revoking], leaf, untrusted: [first, second]) == [.failed])
+        // OpenSSL takes the old key for the signer of this list.
+        let form = ListForm(
+            thisUpdate: DERText.time("241203120000Z"), rest: ListForm.rest(entries: [ListForm.entry]))
+        let plain = try EncodedRevocationList(der: form.der(by: second))
+        for others in [[try first.list()], [try root.list(), try first.list()]] {
+            #expect(outcomes(others + [plain], leaf, untrusted: [first, second]) == [.failed])
+        }
+        // Another authority's certificate with this name has no effect.
+        let stranger = try TestAuthority.root("Stranger").authority("Authority")
+        let foreign = try EncodedRevocationList(der: form.der(by: stranger))
+        #expect(outcomes([try first.list(), foreign], leaf, untrusted: [first, stranger]) == [.passed])
+    }
+
+    @Test("The indirect list that a certificate refers to is searched in addition to its issuer's list")
+    func indirectBesideDirect() throws {
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let authority = try root.authority("Authority", serial: [6])
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let entry = TestAuthority.entry([9], issuer: authority.certificate.subject)
+        for (entries, outcome) in [([entry], Verification.Outcome.failed), ([], .passed)] {
+            for age in [7_200.0, 60] {
+                let indirect = try newer(
+                    entries, by: signer, age: age, isCurrent: true, [EncodedExtension.indirect])
+                let direct = try newer([], by: authority, isCurrent: true)
+                #expect(
+                    outcomes([try root.list(), direct, indirect], leaf, untrusted: [authority, signer])
+                        == [outcome])
+            }
+        }
+    }
+
+    @Test("Lists for other distribution points are not searched, however many they are")
+    func shards() throws {
+        let leaf = try root.leaf { $0.extensions = [EncodedExtension.certificatePoint("http://x/3")] }
+        let shards = try (0..<20).map {
+            try newer(
+                [TestAuthority.entry([100 + UInt8($0)])], age: Double($0 + 60), isCurrent: true,
+                [EncodedExtension.listPoint("http://x/\($0)")])
+        }
+        #expect(outcomes(shards, leaf) == [.passed])
+    }
+
+    @Test("The time of a search also limits the signatures of revocation lists")
+    func time() throws {
+        let forger = try TestAuthority.root("Root")
+        let lists = try (0..<100).map { try forger.list(number: [UInt8($0)]) } + [root.list()]
+        let validator = Trial(trusted: [root.certificate], lists: lists).validator
+        #expect(validator.validate(leaf, at: TestAuthority.now).isValid)
+        let slow = Trial(trusted: [root.certificate], lists: lists).validator
+        let clock = SteppingClock(.now)
+        slow.now = { clock.next() }
+        let check = slow.validate(leaf, at: TestAuthority.now).verification.check(.revocation)
+        #expect(check.outcome == .unsettled)
+        #expect(check.explanation == "verifying the signatures of the revocation lists takes too long")
+    }
+
+    @Test("An outdated list about the trust anchor itself does not matter")
+    func anchor() throws {
+        let authority = try root.authority("Authority", serial: [6])
+        let leaf = try authority.leaf()
+        var trial = Trial(
+            trusted: [authority.certificate], untrusted: [],
+            lists: [try authority.list(), try newer([], by: root)])
+        trial.allowsPartialChain = true
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .passed)
+        trial.lists = [try authority.list(), try root.list([TestAuthority.entry([6])])]
+        trial.untrusted = [root.certificate]
+        #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
+    }
+
     /// A complete list without a number, so that OpenSSL ignores its delta lists.
     private func unnumbered() throws -> EncodedRevocationList {
         try EncodedRevocationList(der: ListForm().der(by: root))
@@ -173,15 +256,18 @@ struct NewerListTests {
         let many = try (0..<20).map {
             try newer([], by: second, age: Double($0 + 1), isCurrent: true, [EncodedExtension.compromises])
         }
-        #expect(outcomes(lists + many.prefix(3), leaf, untrusted: [first, second]) == [.passed])
-        #expect(outcomes(lists + many, leaf, untrusted: [first, second]) == [.unsettled])
+        // None of them contains the certificate, so nothing is searched.
+        #expect(outcomes(lists + many, leaf, untrusted: [first, second]) == [.passed])
+        let revoking = try newer([TestAuthority.entry([9])], by: second)
+        #expect(outcomes(lists + many.prefix(3) + [revoking], leaf, untrusted: [first, second]) == [.failed])
+        #expect(outcomes(lists + many + [revoking], leaf, untrusted: [first, second]) == [.unsettled])
         let date = TestAuthority.now - 60
         let der = try second.issuer.revocationList(
             [], thisUpdate: date, nextUpdate: TestAuthority.end, number: [2],
             extensions: [EncodedExtension.compromises]
         ).der
         let copies = try (0..<20).map { _ in try EncodedRevocationList(der: der) }
-        #expect(outcomes(lists + copies, leaf, untrusted: [first, second]) == [.passed])
+        #expect(outcomes(lists + copies + [revoking], leaf, untrusted: [first, second]) == [.failed])
     }
 
     @Test("Of two lists with the same date, the one with the higher number decides")

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import OpenSSL
@@ -288,7 +287,7 @@ struct SearchOrderTests {
         #expect(trial.validate(leaf).end == .stepLimit(100))
         let validator = trial.validator
         let start = ContinuousClock.now
-        let clock = Clock(start)
+        let clock = SteppingClock(start)
         validator.limits = PathLimits()
         validator.now = { clock.next() }
         let result = validator.validate(leaf, at: TestAuthority.now)
@@ -374,21 +373,6 @@ struct SearchOrderTests {
             var domain = PolicyDomain(leaf: leaf)
             domain.rise(over: asserted, mappings: [mapping])
             #expect(domain.meets([wanted]) == meets, "\(leaf) \(asserted) \(wanted)")
-        }
-    }
-}
-
-/// A clock that advances by three seconds whenever it is read.
-private final class Clock: Sendable {
-    private let start: ContinuousClock.Instant
-    private let reads = Mutex(0)
-
-    init(_ start: ContinuousClock.Instant) { self.start = start }
-
-    func next() -> ContinuousClock.Instant {
-        reads.withLock {
-            $0 += 1
-            return start + .seconds(3 * $0)
         }
     }
 }

@@ -57,6 +57,21 @@ struct StatusResponseTests {
         )
     }
 
+    @Test("Any status of a certificate in a response can revoke it", arguments: [false, true])
+    func severalStatuses(isRevokedFirst: Bool) throws {
+        let request = try StatusClient.request(
+            [leaf.serialNumber, leaf.serialNumber], of: authority.certificate.der)
+        var count = 0
+        let der = try authority.issuer.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
+        ) { _ in
+            count += 1
+            return count == (isRevokedFirst ? 1 : 2) ? .revoked(TestAuthority.start, reason: 1) : .good
+        }
+        #expect(check([try StatusResponse(der: der)]).outcome == .failed)
+        #expect(count == 2)
+    }
+
     @Test(
         "The revocation status is unsettled if the response has the status unknown or is about another certificate"
     )

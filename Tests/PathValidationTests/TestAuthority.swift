@@ -2,6 +2,7 @@ import KeySharing
 import Foundation
 import OpenSSL
 import PathValidation
+import Synchronization
 
 /// Generates authorities and certificates for path tests.
 struct TestAuthority {
@@ -135,7 +136,7 @@ enum EncodedExtension {
 
     /// A freshest-list pointer, which refers to delta lists.
     static let freshest = CertificateExtension(
-        oid: "2.5.29.46", value: distributionPoint(named: "http://x/d"))
+        oid: "2.5.29.46", value: sequence(sequence(pointName("http://x/d"))))
 
     /// id-pkix-ocsp-nocheck (RFC 6960 4.2.2.2.1).
     static let noCheck = CertificateExtension(oid: "1.3.6.1.5.5.7.48.1.5", value: [0x05, 0x00])
@@ -156,11 +157,20 @@ enum EncodedExtension {
         return CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(signer)))
     }
 
-    private static func distributionPoint(named url: String) -> [UInt8] {
+    /// A distribution point of a certificate.
+    static func certificatePoint(_ url: String) -> CertificateExtension {
+        CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(pointName(url))))
+    }
+
+    /// An issuing distribution point.
+    static func listPoint(_ url: String) -> CertificateExtension {
+        CertificateExtension(oid: "2.5.29.28", isCritical: true, value: sequence(pointName(url)))
+    }
+
+    private static func pointName(_ url: String) -> [UInt8] {
         let address = [0x86, UInt8(url.utf8.count)] + Array(url.utf8)
         let full = [0xA0, UInt8(address.count)] + address
-        let name = [0xA0, UInt8(full.count)] + full
-        return sequence(sequence(name))
+        return [0xA0, UInt8(full.count)] + full
     }
 
     private static func sequence(_ contents: [UInt8]) -> [UInt8] { [0x30, UInt8(contents.count)] + contents }
@@ -178,5 +188,20 @@ struct SeededGenerator: RandomNumberGenerator {
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
         value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
         return value ^ (value >> 31)
+    }
+}
+
+/// A clock that advances by three seconds whenever it is read.
+final class SteppingClock: Sendable {
+    private let start: ContinuousClock.Instant
+    private let reads = Mutex(0)
+
+    init(_ start: ContinuousClock.Instant) { self.start = start }
+
+    func next() -> ContinuousClock.Instant {
+        reads.withLock {
+            $0 += 1
+            return start + .seconds(3 * $0)
+        }
     }
 }

@@ -140,8 +140,9 @@ package final class MessageValidator {
     /// Validates the path of a signer, and fetches what is missing.
     ///
     /// The issuer signs lists, so a list in the message can settle revocation, for example if it is newer than the
-    /// others. But the sender chose it, and an old list does not contain a later revocation. So these lists are used
-    /// only if the others do not settle the question, or to find a revocation.
+    /// others. But the signature does not cover the list, so the sender or an attacker chose it. An old list does not
+    /// contain a later revocation, and an expired one is unusable. So these lists are used only if they show a revocation,
+    /// or if they settle the question and the others do not.
     private func path(
         of certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
         at date: Date
@@ -154,9 +155,13 @@ package final class MessageValidator {
         paths.revocation = available.adding(lists: lists)
         defer { paths.revocation = available }
         let (all, others) = await path(of: certificate, accompaniedBy: others, at: date)
-        let isOwnSettled = own.verification.check(.revocation).outcome == .passed
+        let isSettledByThem =
+            own.verification.check(.revocation).outcome != .passed
+            && all.verification.check(.revocation).outcome == .passed
         let isRevoked = all.verification.problems.contains(where: \.isRevoked)
-        return (isRevoked || !isOwnSettled ? all : own, fetched + others.filter { !fetched.contains($0) })
+        return (
+            isRevoked || isSettledByThem ? all : own, fetched + others.filter { !fetched.contains($0) }
+        )
     }
 
     private func path(

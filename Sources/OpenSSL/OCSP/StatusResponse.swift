@@ -15,6 +15,10 @@ package struct StatusResponse: Sendable, Hashable {
         /// The status, and the start and the end of its validity. The end is nil if the response contains no
         /// nextUpdate.
         case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
+
+        fileprivate var isRevocation: Bool {
+            if case .status(.revoked, _, _) = self { true } else { false }
+        }
     }
 
     /// The DER that the response was parsed from.
@@ -82,7 +86,8 @@ package struct StatusResponse: Sendable, Hashable {
         guard let subject = unsafe try? objects.pointer(certificate),
             let authority = unsafe try? objects.pointer(issuer)
         else { return .unusable("the certificate cannot be decoded") }
-        guard let single = unsafe Self.answer(on: subject, authority, in: basic) else { return .unrelated }
+        let answers = unsafe Self.answers(on: subject, authority, in: basic)
+        guard unsafe !answers.isEmpty else { return .unrelated }
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
@@ -95,10 +100,14 @@ package struct StatusResponse: Sendable, Hashable {
                 return .unusable("its responder's certificate is revoked (\(certificate.subject))")
             }
         }
-        if let oid = unsafe Self.unknownCriticalExtension(of: basic, single) {
+        if let oid = unsafe answers.lazy.compactMap({ unsafe Self.unknownCriticalExtension(of: basic, $0) })
+            .first
+        {
             return .unusable("its critical extension \(oid) is unknown")
         }
-        let finding = unsafe Self.finding(single, at: date)
+        // A response can contain several statuses of a certificate. Any of them can revoke it.
+        let findings = unsafe answers.map { unsafe Self.finding($0, at: date) }
+        let finding = findings.first(where: \.isRevocation) ?? findings[0]
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
         if case .status(.good, _, _) = finding,
             let weakness = DigestStrength.weakness(ofDigest: digest, below: securityLevel)
@@ -152,24 +161,32 @@ package struct StatusResponse: Sendable, Hashable {
         return try? Certificate(der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) })
     }
 
-    /// Returns the status of a certificate in a response (`OCSP_SINGLERESP`, owned by the response); nil if there is
-    /// none.
-    private static func answer(
+    /// Returns the statuses of a certificate in a response (`OCSP_SINGLERESP`, owned by the response).
+    private static func answers(
         on certificate: OpaquePointer, _ issuer: OpaquePointer, in basic: OpaquePointer
-    ) -> OpaquePointer? {
+    ) -> [OpaquePointer] {
+        var answers: [OpaquePointer] = unsafe []
+        // An identifier contains a digest of the issuer's name, which can be long.
+        var expected: [CInt: OpaquePointer] = unsafe [:]
+        defer { unsafe expected.values.forEach { unsafe OCSP_CERTID_free($0) } }
         for index in unsafe 0..<max(0, OCSP_resp_count(basic)) {
             let single = unsafe OCSP_resp_get0(basic, index)
-            guard let identifier = unsafe OCSP_SINGLERESP_get0_id(single) else { continue }
+            guard let single = unsafe single, let identifier = unsafe OCSP_SINGLERESP_get0_id(single) else {
+                continue
+            }
             var algorithm: OpaquePointer?
             unsafe OCSP_id_get0_info(nil, &algorithm, nil, nil, identifier)
-            guard let name = unsafe OBJ_nid2sn(OBJ_obj2nid(algorithm)),
-                let digest = unsafe EVP_get_digestbyname(name),
-                let expected = unsafe OCSP_cert_to_id(digest, certificate, issuer)
-            else { continue }
-            defer { unsafe OCSP_CERTID_free(expected) }
-            if unsafe OCSP_id_cmp(identifier, expected) == 0 { return unsafe single }
+            let type = unsafe OBJ_obj2nid(algorithm)
+            if unsafe expected[type] == nil {
+                guard let name = unsafe OBJ_nid2sn(type), let digest = unsafe EVP_get_digestbyname(name)
+                else { continue }
+                unsafe expected[type] = unsafe OCSP_cert_to_id(digest, certificate, issuer)
+            }
+            if let own = unsafe expected[type], unsafe OCSP_id_cmp(identifier, own) == 0 {
+                unsafe answers.append(single)
+            }
         }
-        return nil
+        return unsafe answers
     }
 
     /// Returns the reason why the response's signature is rejected; nil if the issuer or its responder signed.

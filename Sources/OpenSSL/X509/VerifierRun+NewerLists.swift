@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Foundation
+internal import KeySharing
 
 extension VerifierRun {
-    /// The maximum number of complete lists in which revocations are looked up in addition to those that OpenSSL
-    /// consulted.
+    /// The maximum number of complete lists that OpenSSL searches in addition to those that it consulted.
     private static let mostNewerLists = 8
 
     /// Adds the revocations in lists that OpenSSL did not consult, if they are newer than those that it consulted.
@@ -20,53 +20,39 @@ extension VerifierRun {
         _ verifier: CertificateVerifier, _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
     ) {
-        let weakLists = material.weakLists.map(\.list)
         var remaining = Self.mostNewerLists
         for depth in chain.indices.dropLast() where !isRevoked(at: depth) {
-            let consulted = consulted[depth] ?? []
-            // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
-            let lists = consulted.isEmpty ? material.lists.filter(\.isDelta) : material.lists
-            // OpenSSL also consults a forged list, whose signer can have a certificate that no authority issued.
-            let isTrusted = trustsLists(at: depth)
-            let known = consulted.filter { lookup in
-                lookup.signer.map {
-                    (isTrusted || chain.contains($0)) && objects.isSigned(lookup.list, by: $0)
-                } ?? false
-            }
-            let keys = Set(known.map(\.list.issuerKey) + [chain[depth].issuer.matchingKey])
-            let newer = (lists + weakLists).filter { list in
-                keys.contains(list.issuerKey) && list.thisUpdate <= input.date
-                    && isNewer(list, than: known.map(\.list))
-                    && (input.path + input.untrusted).contains {
-                        $0.subject.matchingKey == list.issuerKey && objects.isSigned(list, by: $0)
-                    }
-            }.sorted { $0.isNewer(than: $1) }
-            var searched = known.map(\.list)
+            let known = trustedLookups(at: depth, objects)
+            let newer = newerLists(than: known, at: depth, input, material, objects)
             var isRemoved = false
-            for list in newer where !searched.contains(where: { objects.areEqual($0, list) }) {
-                searched.append(list)
-                let found: (lookup: Lookup, decision: Decision)?
-                if list.isDelta {
-                    found = lookUp(depth, inDelta: list, of: known, objects)
+            for (index, item) in newer.enumerated() {
+                if item.list.isDelta, item.revocation == nil {
+                    isRemoved = isRemoved || item.canRemove(from: known)
+                    continue
+                }
+                // Whether a list covers a certificate that it does not contain only matters if an earlier list does.
+                if item.revocation == nil, item.isWeak || newer[index...].allSatisfy({ $0.revocation == nil })
+                {
+                    continue
+                }
+                let lookup: Lookup
+                if item.list.isDelta {
+                    lookup = (item.list, item.signer, item.revocation)
                 } else {
                     guard remaining > 0 else {
                         omission = "more than \(Self.mostNewerLists) newer revocation lists were provided"
                         break
                     }
                     remaining -= 1
-                    var input = input
-                    // The lists of other issuers are needed to validate the list's signer.
-                    input.lists = input.lists.filter { $0.issuerKey != list.issuerKey } + [list]
-                    found = lookUp(depth, in: list, verifier, input, objects)
+                    guard let found = lookUp(depth, in: item, verifier, input, objects) else { continue }
+                    lookup = found
                 }
-                guard let found else { continue }
-                if let revocation = found.lookup.revocation {
-                    if !(isRemoved && revocation.isHold) { add(found.lookup, revocation, at: depth) }
+                if let revocation = lookup.revocation {
+                    if !(isRemoved && revocation.isHold) { add(lookup, revocation, at: depth) }
                     break
                 }
-                guard !weakLists.contains(where: { $0 === list }) else { continue }
-                if found.decision == .notRevoked { break }
-                if found.decision == .removed { isRemoved = true }
+                // A list of some reasons does not include revocations for the others.
+                if lookup.list.scope?.isForSomeReasons != true { break }
             }
         }
     }
@@ -88,56 +74,116 @@ extension VerifierRun {
         }
     }
 
-    /// The effect of a list without a revocation on the lists before it.
-    private enum Decision {
-        /// The certificate is not revoked.
-        case notRevoked
-        /// The certificate was removed from an earlier list, which only lifts a hold.
-        case removed
-        /// Earlier lists can revoke the certificate.
-        case none
+    /// A list that is newer than those that OpenSSL consulted.
+    private struct NewerList {
+        let list: EncodedRevocationList
+        let signer: Certificate
+        let entry: VerificationObjects.Entry
+        /// Whether the list only counts if it revokes the certificate.
+        let isWeak: Bool
+
+        var revocation: CertificateRevocation? {
+            if case .revoked(let revocation) = entry { revocation } else { nil }
+        }
+
+        /// Whether the list, a delta list, removes the certificate from one of these lists. It must have the scope of
+        /// the complete list (RFC 5280 5.2.4).
+        func canRemove(from known: [Lookup]) -> Bool {
+            guard case .removed = entry, !isWeak else { return false }
+            return known.contains {
+                !$0.list.isDelta && $0.list.issuerKey == list.issuerKey && $0.list.scope == list.scope
+            }
+        }
     }
 
-    /// Whether a list is newer than the consulted ones, or than those of its scope if there are any. A list of the same
-    /// date counts as newer unless its number is lower.
-    private func isNewer(_ list: EncodedRevocationList, than known: [EncodedRevocationList]) -> Bool {
-        let alike = known.filter { $0.scope == list.scope }
-        return !(alike.isEmpty ? known : alike).contains { $0.isNewer(than: list) }
+    /// The lookups at a depth in lists that OpenSSL should have consulted. It also consults a forged list, whose signer
+    /// can have a certificate that no authority issued.
+    private func trustedLookups(at depth: Int, _ objects: VerificationObjects) -> [Lookup] {
+        let isTrusted = trustsLists(at: depth)
+        return (consulted[depth] ?? []).filter { lookup in
+            lookup.signer.map {
+                (isTrusted || chain.contains($0)) && objects.isSigned(lookup.list, by: $0)
+            } ?? false
+        }
     }
 
-    /// Looks up the certificate at a depth in a complete list; nil if the list is not authentic or does not cover the
-    /// certificate.
-    ///
-    /// - Parameter input: The input with this list and those of other issuers.
-    private func lookUp(
-        _ depth: Int, in list: EncodedRevocationList, _ verifier: CertificateVerifier, _ input: Input,
+    /// The lists for the certificate at a depth that are newer than the known ones, newest first, with its entries.
+    private func newerLists(
+        than known: [Lookup], at depth: Int, _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
-    ) -> (lookup: Lookup, decision: Decision)? {
-        guard let run = try? VerifierRun(verifier, input, objects),
-            let lookup = run.consulted[depth]?.first(where: { $0.list === list }), run.trustsLists(at: depth)
-        else { return nil }
-        // A list of some reasons does not include revocations for the others.
-        return (lookup, lookup.list.scope?.isForSomeReasons == true ? .none : .notRevoked)
+    ) -> [NewerList] {
+        // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
+        let hasNone = (consulted[depth] ?? []).isEmpty
+        let lists = hasNone ? material.lists.filter(\.isDelta) : material.lists
+        let candidates = lists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
+        let issuers = objects.distributionPoints(of: chain[depth]).flatMap(\.issuers) + [chain[depth].issuer]
+        let keys = Set(known.map(\.list.issuerKey) + issuers.map(\.matchingKey))
+        var searched = known.map(\.list)
+        var newer: [NewerList] = []
+        for (list, isWeak) in candidates.sorted(by: { $0.0.isNewer(than: $1.0) }) {
+            guard keys.contains(list.issuerKey), list.thisUpdate <= input.date,
+                isNewer(list, than: known.map(\.list)),
+                !searched.contains(where: { objects.areEqual($0, list) })
+            else { continue }
+            // A delta list belongs to a complete list, so it has the same signer or that of the certificate. Only the
+            // name of a self-signed certificate outside the path can be right.
+            let signers =
+                list.isDelta
+                ? known.filter { !$0.list.isDelta && $0.list.issuerKey == list.issuerKey }
+                    .compactMap(\.signer) + [chain[depth + 1]]
+                : (input.path + input.untrusted.filter { !objects.isSelfSigned($0) })
+                    .filter { $0.subject.matchingKey == list.issuerKey }
+            guard let found = objects.entry(of: chain[depth], in: list, signers: signers) else { continue }
+            searched.append(list)
+            newer.append(.init(list: list, signer: found.signer, entry: found.entry, isWeak: isWeak))
+        }
+        return newer
     }
 
-    /// Looks up the certificate at a depth in a delta list; nil if the list does not contain it, or if neither the
-    /// issuer nor the signer of a consulted list signed it. Only a delta list with the scope of the complete list can
-    /// remove an entry from it (RFC 5280 5.2.4).
-    private func lookUp(
-        _ depth: Int, inDelta list: EncodedRevocationList, of known: [Lookup], _ objects: VerificationObjects
-    ) -> (lookup: Lookup, decision: Decision)? {
-        let complete = known.filter {
-            !$0.list.isDelta && $0.list.issuerKey == list.issuerKey
-        }
-        let signers = complete.compactMap(\.signer) + [chain[depth + 1]]
-        guard let found = objects.entry(of: chain[depth], in: list, signers: signers) else { return nil }
-        let hasSameScope = complete.contains { $0.list.scope == list.scope }
-        switch found.entry {
-        case .absent: return nil
-        case .removed: return ((list, found.signer, nil), hasSameScope ? .removed : .none)
-        case .revoked(let revocation): return ((list, found.signer, revocation), .none)
-        }
+    /// Whether a certificate is on the path, or was issued by an authority on it.
+    private func isCertified(_ signer: Certificate, _ objects: VerificationObjects) -> Bool {
+        chain.contains(signer)
+            || signer.keyUsage?.contains(.cRLSign) ?? true
+                && chain.dropFirst().contains {
+                    $0.subject.matchingKey == signer.issuer.matchingKey && objects.isSigned(signer, by: $0)
+                }
     }
+
+    /// Whether a list is newer than the consulted ones of its issuer, or than those of its scope if there are any. A
+    /// list of the same date counts as newer unless its number is lower.
+    private func isNewer(_ list: EncodedRevocationList, than known: [EncodedRevocationList]) -> Bool {
+        let others = known.filter { $0.issuerKey == list.issuerKey }
+        let alike = others.filter { $0.scope == list.scope }
+        return !(alike.isEmpty ? others : alike).contains { $0.isNewer(than: list) }
+    }
+
+    /// Looks up the certificate at a depth in a complete list; nil if the list must not be used or does not cover the
+    /// certificate.
+    private func lookUp(
+        _ depth: Int, in item: NewerList, _ verifier: CertificateVerifier, _ input: Input,
+        _ objects: VerificationObjects
+    ) -> Lookup? {
+        var input = input
+        // The lists of other issuers are needed to validate the list's signer.
+        let replaced = [item.list.issuerKey, chain[depth].issuer.matchingKey]
+        input.lists = input.lists.filter { !replaced.contains($0.issuerKey) } + [item.list]
+        guard let run = try? VerifierRun(verifier, input, objects) else { return nil }
+        if run.trustsLists(at: depth) { return run.consulted[depth]?.first { $0.list === item.list } }
+        // OpenSSL takes the certificate on the path for the signer if the list has no authority key identifier, and it
+        // rejects another signer whose own status is unknown. Neither must hide a revocation.
+        let hasOtherDefects = run.problems.contains {
+            $0.kind == .revocation && $0.depth == depth && !$0.isMissingList && !$0.isRevoked
+                && !Self.signerDefects.contains(CInt(truncatingIfNeeded: $0.code))
+        }
+        guard item.revocation != nil, !hasOtherDefects, isCertified(item.signer, objects) else { return nil }
+        return (item.list, item.signer, item.revocation)
+    }
+
+    /// The errors of lists that concern only their signer, and those of lists that are out of date.
+    private static let signerDefects: Set<CInt> = [
+        X509_V_ERR_CRL_SIGNATURE_FAILURE, X509_V_ERR_CRL_PATH_VALIDATION_ERROR,
+        X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER, X509_V_ERR_CRL_HAS_EXPIRED,
+    ]
 
     private func isRevoked(at depth: Int) -> Bool {
         problems.contains { $0.isRevoked && $0.depth == depth }

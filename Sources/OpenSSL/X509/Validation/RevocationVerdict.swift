@@ -85,6 +85,7 @@ struct RevocationVerdict {
             + found.filter { problem in
                 if problem.code == Int(X509_V_ERR_CERT_REVOKED) { return true }
                 return !answers.good.contains(problem.depth) && !isMissing(problem, in: run.chain)
+                    && !isAnchor(problem.depth, of: run)
             }.map(\.description)
         guard failures.isEmpty else {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
@@ -92,11 +93,9 @@ struct RevocationVerdict {
         // A good response settles only the leaf, and the lists might revoke another certificate.
         if let refusal = material.refusal ?? run.omission { return .init(.revocation, .unsettled, refusal) }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
-        // An anchor is trusted by definition, so its revocation status need not be known (RFC 5280 6.1).
         let last = run.chain.count - 1
         let missing = found.filter {
-            isMissing($0, in: run.chain) && !answers.good.contains($0.depth)
-                && (last == 0 || $0.depth < last)
+            isMissing($0, in: run.chain) && !answers.good.contains($0.depth) && !isAnchor($0.depth, of: run)
         }
         let isForgotten =
             last > 0 && !answers.good.contains(0) && isForgotten(run.chain[0], by: run.consulted[0] ?? [])
@@ -118,6 +117,12 @@ struct RevocationVerdict {
         return .init(
             .revocation, .passed,
             ([verdict] + missing.map(\.description) + material.weaknesses).joined(separator: "; "))
+    }
+
+    /// Whether the depth is that of an anchor above the leaf. An anchor is trusted by definition, so its revocation
+    /// status need not be known (RFC 5280 6.1).
+    private static func isAnchor(_ depth: Int, of run: VerifierRun) -> Bool {
+        run.isComplete && depth > 0 && depth == run.chain.count - 1
     }
 
     /// Whether the error means that no list covers the certificate. A list of user certificates, for example, does not

@@ -40,6 +40,21 @@ internal import COpenSSL
         unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }
     }
 
+    /// The number of signatures of lists that each search verifies before it looks at the clock.
+    private static let uncheckedListSignatures = 64
+    private var listSignatureCount = 0
+    private var isOutOfTime: () -> Bool = { false }
+    /// Whether the search omitted signatures of lists, because its time was over.
+    private(set) var hasOmittedListSignatures = false
+
+    /// Begins a search with its own time limit for the signatures of revocation lists. An attacker can provide many lists
+    /// and keys, and it can take several milliseconds to verify one signature.
+    package func beginSearch(isOutOfTime: @escaping () -> Bool) {
+        self.isOutOfTime = isOutOfTime
+        listSignatureCount = 0
+        hasOmittedListSignatures = false
+    }
+
     /// The number of signatures that were verified because no cached result existed.
     package private(set) var computedSignatures = 0
 
@@ -59,10 +74,15 @@ internal import COpenSSL
         return verdict == 1
     }
 
-    /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded. The result is
-    /// cached.
+    /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded, or if the
+    /// time of the search is over (``hasOmittedListSignatures``). The result is cached.
     func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
         if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
+        if listSignatureCount >= Self.uncheckedListSignatures, isOutOfTime() {
+            hasOmittedListSignatures = true
+            return false
+        }
+        listSignatureCount += 1
         let verdict =
             signer.publicKey.isLoadable
             ? try? unsafe X509_CRL_verify(pointer(list), X509_get0_pubkey(pointer(signer))) : nil
