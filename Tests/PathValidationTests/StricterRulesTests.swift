@@ -214,22 +214,39 @@ struct StricterRulesTests {
     @Test("A certificate is within constraints up to the limit of comparisons, and not above it")
     func mostComparisons() throws {
         let root = try TestAuthority.root("Root")
-        let authority = try root.authority("Authority") {
-            $0.excludedNames = (0..<512).map { .dNSName("x\($0).example") }
+        // Each name adds one unit and its part of the certificate's length.
+        let leaves = try (470..<490).map { count in
+            try root.leaf { $0.subjectAlternativeNames = (0..<count).map { .dNSName("y\($0).example") } }
         }
         let objects = VerificationObjects()
         var comparisons: Set<Int> = []
-        // Each name adds one unit and its part of the certificate's length.
-        for count in 470..<490 {
-            let leaf = try root.leaf {
-                $0.subjectAlternativeNames = (0..<count).map { .dNSName("y\($0).example") }
+        for count in 474..<490 {
+            let authority = try root.authority("Authority") {
+                $0.excludedNames = (0..<count).map { .dNSName("x\($0).example") }
+            }.certificate
+            for leaf in leaves {
+                let needed = objects.nameComparisons(of: leaf, under: authority)
+                guard abs(needed - CertificateVerifier.mostNameComparisons) < 600 else { continue }
+                let isWithin = objects.keepsNames(leaf, under: authority)
+                #expect(isWithin == (needed <= CertificateVerifier.mostNameComparisons), "\(needed)")
+                comparisons.insert(needed)
             }
-            let needed = objects.nameComparisons(of: leaf, under: authority.certificate)
-            let isWithin = objects.keepsNames(leaf, under: authority.certificate)
-            #expect(isWithin == (needed <= CertificateVerifier.mostNameComparisons), "\(needed)")
-            comparisons.insert(needed)
         }
         #expect(comparisons.contains(CertificateVerifier.mostNameComparisons))
+        #expect(comparisons.contains { $0 > CertificateVerifier.mostNameComparisons })
+    }
+
+    @Test("Long subtrees of name constraints count several times", arguments: [40, 4_000])
+    func longSubtrees(length: Int) throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            $0.excludedNames = (0..<60).map { .rfc822Name("\($0)." + String(repeating: "x", count: length)) }
+        }
+        let leaf = try authority.leaf {
+            $0.subjectAlternativeNames = (0..<300).map { .rfc822Name("user\($0)@example.com") }
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        #expect(trial.failures(leaf) == (length < 100 ? [] : [.nameConstraints]))
     }
 
     @Test("The explanation of a rejected name finds it among the first 256 alternative names")

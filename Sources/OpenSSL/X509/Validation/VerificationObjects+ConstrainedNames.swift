@@ -23,9 +23,11 @@ extension VerificationObjects {
         return comparisons + listSigners.reduce(0) { $0 + nameUnits(of: $1) } * subtrees
     }
 
+    /// The number of subtrees of an authority's name constraints, and one for each 256 bytes of its certificate.
     private func subtrees(of authority: Certificate) -> Int {
         let constraints = constraints(of: authority)
-        return constraints.permittedNames.count + constraints.excludedNames.count
+        let count = constraints.permittedNames.count + constraints.excludedNames.count
+        return count == 0 ? 0 : count + authority.der.count / 256
     }
 
     /// The number of names of a certificate, and one for each 256 bytes of it. OpenSSL also compares the attributes of
