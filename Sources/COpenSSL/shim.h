@@ -12,6 +12,7 @@
 #include <openssl/decoder.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
+#include <openssl/ess.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/obj_mac.h>

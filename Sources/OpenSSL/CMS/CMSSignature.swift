@@ -68,7 +68,8 @@ package struct CMSSignature: Sendable {
     /// - Returns: One signer for each signature. ``CMSSigner/weakness`` is set if the signature is below
     ///   ``securityLevel``.
     /// - Throws: `CMSError`: `.invalidSignature` if a signature does not match, its signed attributes do not fit the
-    ///   content, or its certificate is not in the message; `.unsupported` if a signer's key cannot be used.
+    ///   content or the certificate, or its certificate is not in the message; `.unsupported` if a signer's key cannot be
+    ///   used.
     package func verify(_ file: CInt) throws -> [CMSSigner] { try Self.signers(try examine(file)) }
 
     /// Returns the signers, if every signature verifies.

@@ -1,6 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 internal import StandardExtensions
+internal import SwiftASN1
 
 /// The signer of a message whose signature was verified.
 package struct CMSSigner: Sendable, Hashable {
@@ -143,8 +144,8 @@ package struct CMSSigner: Sendable, Hashable {
         return unsafe CMS_SignerInfo_verify_content(info, digests) == 1
     }
 
-    /// Returns the reason why the signed attributes do not fit the content, as a clause that begins with its subject; nil
-    /// if they do. OpenSSL does not check this.
+    /// Returns the reason why the signed attributes do not fit the content or the signer's certificate, as a clause that
+    /// begins with its subject; nil if they do. OpenSSL does not check this.
     ///
     /// The signature covers the content type only through the content-type attribute, so an attacker could change the
     /// type of a message without it.
@@ -159,7 +160,65 @@ package struct CMSSigner: Sendable, Hashable {
         guard let attribute = unsafe attribute, unsafe OBJ_cmp(attribute, contentType) == 0 else {
             return "the content-type attribute does not match the type of the content (RFC 5652, 11.1)"
         }
+        return signingCertificateDefect
+    }
+
+    /// Returns the reason why an attribute signingCertificate or signingCertificateV2 (RFC 5035, 3) does not identify the
+    /// signer's certificate, as a clause that begins with its subject; nil if both do, or are absent.
+    ///
+    /// The signature does not cover the certificates in the message, so another certificate for the same key could
+    /// replace the signer's. `CMS_verify` checks these attributes only with `CMS_CADES`.
+    private var signingCertificateDefect: String? {
+        defer { OpenSSLError.discardQueue() }
+        let attributes = [
+            ("signingCertificate", NID_id_smime_aa_signingCertificate),
+            ("signingCertificateV2", NID_id_smime_aa_signingCertificateV2),
+        ]
+        for (name, identifier) in attributes {
+            guard unsafe CMS_signed_get_attr_by_NID(info, identifier, -1) >= 0 else { continue }
+            // -3: neither a second attribute nor a second value is allowed (RFC 5035, 5.3 and 5.4).
+            let value = unsafe CMS_signed_get0_data_by_OBJ(info, OBJ_nid2obj(identifier), -3, V_ASN1_SEQUENCE)
+            guard let value = unsafe value,
+                let matches = isSignerFirst(
+                    unsafe OpenSSLASN1.octets(value.assumingMemoryBound(to: ASN1_STRING.self)), identifier)
+            else { return "the attribute \(name) cannot be read (RFC 5035, 5)" }
+            if !matches { return "the attribute \(name) identifies another certificate (RFC 5035, 3)" }
+        }
         return nil
+    }
+
+    /// Whether the first entry of a SigningCertificate or SigningCertificateV2 identifies the signer's certificate; nil if
+    /// it cannot be read. The other entries restrict the path, and their certificates may be missing.
+    private func isSignerFirst(_ der: [UInt8], _ identifier: CInt) -> Bool? {
+        guard let first = DERElement(der)?.children.first?.children.first else { return nil }
+        var serializer = DER.Serializer()
+        serializer.appendConstructedNode(identifier: .sequence) { serializer in
+            serializer.appendConstructedNode(identifier: .sequence) { $0.serializeRawBytes(first.encoded) }
+        }
+        let bytes = serializer.serializedBytes
+        var certificate: OpaquePointer?
+        unsafe CMS_SignerInfo_get0_algs(info, nil, &certificate, nil, nil)
+        let chain = unsafe OPENSSL_sk_new_null()
+        defer { unsafe OPENSSL_sk_free(chain) }
+        unsafe OPENSSL_sk_push(chain, UnsafeRawPointer(certificate))
+        if identifier == NID_id_smime_aa_signingCertificate {
+            let value = try? unsafe OpenSSLASN1.decode(bytes, as: "an attribute") {
+                unsafe d2i_ESS_SIGNING_CERT(nil, $0, $1)
+            } free: {
+                unsafe ESS_SIGNING_CERT_free($0)
+            }
+            guard let value = unsafe value else { return nil }
+            defer { unsafe ESS_SIGNING_CERT_free(value) }
+            return unsafe OSSL_ESS_check_signing_certs(value, nil, chain, 1) == 1
+        }
+        let value = try? unsafe OpenSSLASN1.decode(bytes, as: "an attribute") {
+            unsafe d2i_ESS_SIGNING_CERT_V2(nil, $0, $1)
+        } free: {
+            unsafe ESS_SIGNING_CERT_V2_free($0)
+        }
+        guard let value = unsafe value else { return nil }
+        defer { unsafe ESS_SIGNING_CERT_V2_free(value) }
+        return unsafe OSSL_ESS_check_signing_certs(nil, value, chain, 1) == 1
     }
 
     /// Whether OpenSSL implements the digest.

@@ -8,8 +8,8 @@ package struct CMSSignerReport: Sendable {
         case sound
         /// The signature does not match the content.
         case mismatch
-        /// The signature matches, but its signed attributes do not fit the content. `reason` is a clause that begins with
-        /// its subject.
+        /// The signature matches, but its signed attributes do not fit the content or the signer's certificate. `reason`
+        /// is a clause that begins with its subject.
         case unsuitableAttributes(reason: String)
         /// The certificate of the signer is neither in the message nor among the additional certificates.
         case missingCertificate
