@@ -6,6 +6,7 @@ struct EncodedBody: ByteSource {
     private var reader: LineReader
     private let decoder: Base64Decoder?
     private let isEnd: ((ArraySlice<UInt8>) -> Bool)?
+    private let allowsRest: Bool
     private var isAtEnd = false
 
     /// Creates a source of the decoded bytes of a body.
@@ -13,10 +14,15 @@ struct EncodedBody: ByteSource {
     /// - Parameters:
     ///   - reader: A reader whose next byte is the first one of the body.
     ///   - isBase64: Whether the body is Base64; if false, its bytes are returned unchanged.
+    ///   - allowsRest: Whether lines that are not empty may follow the line that ends the body.
     ///   - isEnd: Returns whether a line ends the body; nil if the body ends with the file.
-    init(_ reader: LineReader, isBase64: Bool, until isEnd: ((ArraySlice<UInt8>) -> Bool)? = nil) {
+    init(
+        _ reader: LineReader, isBase64: Bool, allowsRest: Bool = true,
+        until isEnd: ((ArraySlice<UInt8>) -> Bool)? = nil
+    ) {
         self.reader = reader
         decoder = isBase64 ? Base64Decoder() : nil
+        self.allowsRest = allowsRest
         self.isEnd = isEnd
     }
 
@@ -28,6 +34,9 @@ struct EncodedBody: ByteSource {
                 text = try reader.next() ?? []
                 if isLineStart, isEnd(text) {
                     isAtEnd = true
+                    while !allowsRest, let line = try reader.next() {
+                        guard line.withoutLineEnd.isEmpty else { throw Self.damaged }
+                    }
                     break
                 }
             } else {

@@ -153,9 +153,11 @@ struct LayerOpener {
                 header.contentType?.name)
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
         let isBase64 = header.transferEncoding == "base64"
-        // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64.
+        // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64. Mail programs could show
+        // text after it.
         let body = EncodedBody(
-            reader, isBase64: isBase64, until: isBase64 ? { $0.starts(with: "--".utf8) } : nil)
+            reader, isBase64: isBase64, allowsRest: false,
+            until: isBase64 ? { $0.starts(with: "--".utf8) } : nil)
         let structure = try withExtendedLifetime(signature) {
             try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         }

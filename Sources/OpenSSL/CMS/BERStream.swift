@@ -91,6 +91,20 @@ struct BERStream {
         }
     }
 
+    /// Reads the source to its end. Only blanks, line ends and zeros may be left, which text files and buffers of a fixed
+    /// size contain.
+    ///
+    /// - Throws: `CMSError.Code.malformed` if other bytes are left; any error of the source.
+    mutating func finish() throws {
+        repeat {
+            guard buffer.allSatisfy({ [0, 0x09, 0x0A, 0x0D, 0x20].contains($0) }) else {
+                throw CMSError(.malformed, "data follows the CMS structure, and nothing protects this data")
+            }
+            skip(buffer.count)
+            buffer = try source.next()
+        } while !buffer.isEmpty
+    }
+
     private mutating func skip(_ count: Int) {
         buffer = buffer.dropFirst(count)
         offset += count

@@ -84,6 +84,7 @@ private struct CMSStructureReader {
         guard let kind, reader.encoded.count > 16 else {
             throw CMSError(.malformed, "the message has no content")
         }
+        try reader.stream.finish()
         return CMSStructure(
             kind: kind, hasContent: reader.hasContent, contentEncryption: reader.contentEncryption,
             encoded: reader.encoded)
