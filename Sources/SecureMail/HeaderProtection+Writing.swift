@@ -44,8 +44,13 @@ extension HeaderProtection {
     }
 
     /// The value of a Content-Type field without the parameters of an earlier header protection.
-    private static func withoutParameters(_ value: String) -> String {
-        value.replacing(
+    static func withoutParameters(_ value: String) -> String {
+        let parameters = ContentType(value)?.parameters ?? [:]
+        guard ["hp", "hp-legacy-display", "protected-headers"].contains(where: { parameters[$0] != nil })
+        else {
+            return value
+        }
+        return value.replacing(
             #/(?i);\s*(hp|hp-legacy-display|protected-headers)\s*=\s*("[^"]*"|[^;\s]*)/#, with: "")
     }
 

@@ -81,6 +81,8 @@ struct StrayLineEnds {
     private var isAfterReturn = false
     /// Whether such a character was read.
     private(set) var isFound = false
+    /// Whether such a character was read if no further bytes follow.
+    var isFoundAtEnd: Bool { isFound || isAfterReturn }
 
     /// Reads the next bytes.
     mutating func read(_ bytes: ArraySlice<UInt8>) {

@@ -19,7 +19,8 @@ package struct SignedContent {
 
     /// Converts a file to a MIME entity.
     ///
-    /// * The content of a message becomes the entity, and the message's other headers remain outside.
+    /// * The content of a message becomes the entity, and the message's other headers remain outside. A body with a CR
+    ///   without LF, or with NUL, is encoded in quoted-printable, because programs change such bytes (RFC 8551, 3.1.2).
     /// * UTF-8 text becomes text/plain in quoted-printable.
     /// * Any other file becomes an attachment in Base64.
     ///
@@ -29,7 +30,8 @@ package struct SignedContent {
     ///   - scratch: A folder for temporary files without a name.
     ///   - newHeader: The headers for a file that is not a message.
     ///   - protectsHeader: Whether the entity also contains the headers of the message (RFC 9788).
-    /// - Throws: `CMSError` for headers that are too large; `FileError`.
+    /// - Throws: `CMSError` for headers that are too large, and for a CR without LF, or NUL, in a header or in a body that
+    ///   cannot be encoded; `FileError`.
     package init(
         _ descriptor: CInt, name: String, scratch: String,
         newHeader: @autoclosure () -> MailHeader = MailHeader([]), protectsHeader: Bool = false
@@ -42,18 +44,20 @@ package struct SignedContent {
         }
         if let mail = try Self.mailHeader(descriptor) {
             isMail = true
+            guard !mail.header.hasStrayLineEnd else {
+                throw CMSError(
+                    .malformed,
+                    "the header of the message contains a CR or NUL that some programs read as the end of a line"
+                )
+            }
             let isOfContent = Self.isOfContent
             header = MailHeader(
                 mail.header.fields.filter { !isOfContent($0) && !$0.is("MIME-Version") }.map {
                     MailHeader.Field($0.name, $0.value)
                 })
-            var content = mail.header.fields.filter(isOfContent)
-            if !content.contains(where: { $0.is("Content-Type") }) {
-                content.append(MailHeader.Field("Content-Type", "text/plain; charset=us-ascii"))
-            }
+            let content = try Self.contentFields(of: mail.header, isEncoded: mail.hasStrayLineEnd)
             try entity.write(entityHeader(content, of: header))
-            var (reader, lines) = (mail.body, CanonicalLines())
-            while let line = try reader.next() { try entity.write(lines.canonical(line)) }
+            try Self.copy(mail.body, isEncoded: mail.hasStrayLineEnd, to: entity)
             return
         }
         isMail = false
@@ -82,16 +86,70 @@ package struct SignedContent {
         }
     }
 
-    /// The header of a message and a reader of its body; nil if the file is not a message.
+    /// The fields that describe the content of a message, as they are signed. The parameters of an earlier header
+    /// protection are removed, because the other fields remain outside.
+    ///
+    /// - Parameter isEncoded: Whether the body will be encoded in quoted-printable.
+    /// - Throws: `CMSError` if the body must not be encoded.
+    private static func contentFields(of header: MailHeader, isEncoded: Bool) throws -> [MailHeader.Field] {
+        var fields = header.fields.filter(isOfContent)
+        if !fields.contains(where: { $0.is("Content-Type") }) {
+            fields.append(MailHeader.Field("Content-Type", "text/plain; charset=us-ascii"))
+        }
+        fields = fields.map { field in
+            guard field.is("Content-Type") else { return field }
+            return MailHeader.Field(field.name, HeaderProtection.withoutParameters(field.value))
+        }
+        guard isEncoded else { return fields }
+        // The parts of a multipart can only be encoded separately (RFC 2045, 6.4), and other encodings contain only
+        // complete lines.
+        let type = header.contentType?.name ?? "text/plain"
+        guard !header.isAmbiguous, !type.hasPrefix("multipart/"), !type.hasPrefix("message/"),
+            ["7bit", "8bit", "binary"].contains(header.transferEncoding)
+        else {
+            throw CMSError(
+                .malformed,
+                "the body of the message contains a CR without LF, or NUL, which mail programs change; "
+                    + "encode the part that contains it in Base64")
+        }
+        return fields.filter { !$0.is("Content-Transfer-Encoding") }
+            + [MailHeader.Field("Content-Transfer-Encoding", "quoted-printable")]
+    }
+
+    /// Writes the body of a message with CR LF line endings, in quoted-printable if `isEncoded` is true.
+    private static func copy(_ body: LineReader, isEncoded: Bool, to entity: UnnamedFile) throws {
+        var (reader, lines, held) = (body, CanonicalLines(), [UInt8]())
+        while let line = try reader.next() {
+            guard isEncoded else {
+                try entity.write(lines.canonical(line))
+                continue
+            }
+            // A piece of a long line may end between CR and LF.
+            let text = held + line
+            held = text.last == 0x0D ? [0x0D] : []
+            try entity.write(MailText.quotedPrintable(Array(text.dropLast(held.count))))
+        }
+        try entity.write(MailText.quotedPrintable(held))
+    }
+
+    /// The header of a message, a reader of its body, and whether the body contains a CR without LF, or NUL; nil if the
+    /// file is not a message.
     private static func mailHeader(
         _ descriptor: CInt
-    ) throws -> (header: MailHeader, body: LineReader)? {
+    ) throws -> (header: MailHeader, body: LineReader, hasStrayLineEnd: Bool)? {
+        var lineEnds = StrayLineEnds()
+        var file = try LineReader(descriptor)
+        while true {
+            let bytes = try file.rest()
+            if bytes.isEmpty { break }
+            lineEnds.read(bytes)
+        }
         var reader = try LineReader(descriptor)
         do {
             guard let header = try MailHeader.read(&reader, isFile: true),
                 ["From", "MIME-Version", "Content-Type"].contains(where: { header[$0] != nil })
             else { return nil }
-            return (header, reader)
+            return (header, reader, lineEnds.isFoundAtEnd)
         } catch let error as CMSError where error.code == .malformed {
             return nil
         }

@@ -212,6 +212,68 @@ struct SignedContentTests {
         )
     }
 
+    @Test("The parameters of an earlier header protection are removed if the fields remain outside")
+    func earlierProtection() throws {
+        for (value, expected) in [
+            ("text/plain; hp=\"cipher\"; charset=utf-8", "text/plain; charset=utf-8"),
+            ("text/plain; HP=clear; hp-legacy-display=\"1\"", "text/plain"),
+            ("text/plain; protected-headers=\"v1\"", "text/plain"),
+            ("text/plain; name=\"a; hp=1\"", "text/plain; name=\"a; hp=1\""),
+        ] {
+            let (_, entity) = try content(of: Array("From: a@b\nContent-Type: \(value)\n\nx\n".utf8))
+            #expect(entity == Array("Content-Type: \(expected)\r\n\r\nx\r\n".utf8))
+        }
+    }
+
+    @Test(
+        "A body with a CR without LF, or with NUL, is encoded in quoted-printable",
+        arguments: [
+            ("a\r\r\nb\r\n", "a=0D\r\nb\r\n"), ("a\rFrom: x\n", "a=0DFrom: x\r\n"),
+            ("a\0b=\r\n", "a=00b=3D\r\n"), ("a\r", "a=0D"),
+        ])
+    func irregularLines(_ body: String, _ encoded: String) throws {
+        for field in ["", "Content-Transfer-Encoding: 8bit\n", "content-transfer-encoding: Binary\n"] {
+            let mail = "From: a@b\nContent-Type: text/html\n\(field)\n\(body)"
+            let (_, entity) = try content(of: Array(mail.utf8))
+            #expect(
+                String(decoding: entity, as: UTF8.self)
+                    == "Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n\(encoded)"
+            )
+        }
+        for header in [
+            "Content-Type: multipart/mixed; boundary=b", "Content-Type: message/rfc822",
+            "Content-Transfer-Encoding: base64", "Content-Type: text/plain\nContent-Type: text/html",
+        ] {
+            #expect(throws: CMSError(.malformed, "")) {
+                try content(of: Array("From: a@b\n\(header)\n\n\(body)".utf8))
+            }
+        }
+    }
+
+    @Test("A CR LF that a chunk divides is one line end in an encoded body")
+    func dividedLineEnds() throws {
+        let header = "From: a@b\n\n"
+        for shift in -1...1 {
+            // The reader returns a long line when it has read two chunks.
+            let filler = String(repeating: "a", count: 2 * OpenFile.chunk - header.utf8.count - 1 + shift)
+            let (_, entity) = try content(of: Array((header + filler + "\r\nb\rc\n").utf8))
+            let parts = String(decoding: entity, as: UTF8.self).split(separator: "\r\n\r\n", maxSplits: 1)
+            #expect(
+                MailText.quotedPrintableDecoded(Array(parts[1].utf8)) == Array((filler + "\r\nb\rc\r\n").utf8)
+            )
+        }
+    }
+
+    @Test(
+        "A message with a CR without LF, or with NUL, in its header is not signed",
+        arguments: ["a\rb", "a\0b", "a\r"])
+    func irregularHeaders(_ value: String) throws {
+        let error = #expect(throws: CMSError(.malformed, "")) {
+            try content(of: Array("X: \(value)\r\nFrom: a@b\r\n\r\nx\r\n".utf8))
+        }
+        #expect(error?.reason.contains("the header of the message contains a CR or NUL") == true)
+    }
+
     @Test("A file without From, MIME-Version and Content-Type is text, even if it begins like a header")
     func textWithColon() throws {
         let (text, entity) = try content(of: Array("Note: read this\n\nhello\n".utf8))
