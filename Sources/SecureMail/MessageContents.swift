@@ -329,7 +329,7 @@ private struct MessageWalk {
             let payload = try MessageForm(content.descriptor, isOuter: false)
             var inner = place
             inner.container = index
-            if case .message(let source) = payload.kind {
+            if case .message(let source) = payload.kind, payload.isWrapper {
                 // If the protected part is a whole message, its header fields are protected (RFC 8551, 3.1).
                 let file = try UnnamedFile(in: scratch)
                 if let wrapped = try message(source, in: file), let header = wrapped.header {

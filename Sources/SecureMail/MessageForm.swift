@@ -106,6 +106,15 @@ extension MessageForm {
     /// The media type in lower case; text/plain by default (RFC 2045, 5.2).
     var type: String { header?.contentType?.name ?? "text/plain" }
 
+    /// Whether a message that is the whole content of an S/MIME part protects the header fields of the message around it
+    /// (RFC 8551, 3.1). Otherwise it is only forwarded: the sender declares that, or protects the fields with the
+    /// parameter hp of RFC 9788, 2.1.1.
+    var isWrapper: Bool {
+        let parameters = header?.contentType?.parameters ?? [:]
+        let isProtected = ["clear", "cipher"].contains(parameters["hp"]?.lowercased())
+        return !isProtected && parameters["forwarded"]?.lowercased() != "yes"
+    }
+
     /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
     /// another type.
     var isInert: Bool {

@@ -212,6 +212,23 @@ struct MessageReaderTests: MailSuite {
         #expect(try protection("Content-Type: text/plain; x=\"hp=clear\"\r\n") == nil)
     }
 
+    @Test(
+        "A message that is the whole content does not protect header fields if it is declared as forwarded or has hp",
+        arguments: [
+            ("", HeaderProtection.Form.wrapped), ("; forwarded=no", .wrapped), ("; forwarded=Yes", nil),
+            ("; hp=\"clear\"", .clear), ("; forwarded=no; hp=clear", .clear), ("; hp=x", .wrapped),
+        ])
+    func forwardedContent(_ parameters: String, _ form: HeaderProtection.Form?) throws {
+        let entity =
+            "From: a@mail.example\r\nSubject: x\r\nContent-Type: message/rfc822\(parameters)\r\n\r\n"
+            + "From: b@mail.example\r\n\r\nhello\r\n"
+        let contents = try read(try signed(Array(entity.utf8)))
+        let found = contents.parts.first?.headerProtection
+        #expect(found?.form == form && contents.unprotected.isEmpty)
+        #expect(found?.header["From"] == form.map { $0 == .wrapped ? "b@mail.example" : "a@mail.example" })
+        #expect(contents.contents.map(\.type) == ["text/plain"])
+    }
+
     @Test("Changed, removed, added and hidden fields are distinguished")
     func differences() throws {
         let changed = try protection(
