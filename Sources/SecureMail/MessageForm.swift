@@ -92,10 +92,13 @@ struct MessageForm {
         case "message/rfc822", "message/global":
             return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
-            // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9).
-            let name = (type.parameters["name"] ?? "").lowercased()
+            // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare
+            // the name only in Content-Disposition.
+            let names = MailHeader(header.fields.filter { $0.is("Content-Disposition") }).fileNames ?? []
+            let name = type.parameters["name"] ?? (names.count == 1 ? names[0] : "")
             let isMessage =
-                type.name == "application/octet-stream" && name.hasSuffix(".p7m") && !type.isAmbiguous
+                type.name == "application/octet-stream" && name.lowercased().hasSuffix(".p7m")
+                && !type.isAmbiguous
             return isMessage
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }

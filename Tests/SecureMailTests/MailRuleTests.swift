@@ -265,6 +265,24 @@ struct MailRuleTests: MailSuite {
         }
     }
 
+    @Test("The file name of an S/MIME message may be only in Content-Disposition")
+    func dispositionNames() throws {
+        let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
+        let mail = String(decoding: base64(der), as: UTF8.self)
+        for (fields, isMessage) in [
+            ("octet-stream\r\nContent-Disposition: attachment; filename=\"smime.P7M\"", true),
+            ("octet-stream\r\nContent-Disposition: attachment; filename=smime.p7m", true),
+            ("octet-stream\r\nContent-Disposition: attachment; filename=smime.p7m (x)", false),
+            ("octet-stream\r\nContent-Disposition: attachment; filename=a.p7m; filename=b.html", false),
+            ("octet-stream; name=a.bin\r\nContent-Disposition: attachment; filename=smime.p7m", false),
+            ("pdf\r\nContent-Disposition: attachment; filename=smime.p7m", false),
+        ] {
+            let changed = Array(mail.replacing("pkcs7-mime", with: fields).utf8)
+            #expect(try read(changed).parts.count == (isMessage ? 1 : 0), "\(fields)")
+            if isMessage { #expect(try content(try open(changed)) == body) }
+        }
+    }
+
     @Test("A file with From, MIME-Version or Content-Type is a message, whose content is text by default")
     func signedFiles() throws {
         for field in ["From: a@b", "MIME-Version: 1.0", "Content-Type: text/html"] {
