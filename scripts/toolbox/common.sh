@@ -20,7 +20,7 @@ refuse_arguments() {
     exit 64
 }
 
-# The options of `swift build` in CI, where nothing is built a second time: no debug information, and one process for each
+# The options of `swift build` in CI, where nothing is built twice: no debug information, and one process for each
 # module, which parses it only once. This halves the processor time.
 ci_options=(-debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
     -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode)
