@@ -15,8 +15,6 @@ package struct CommandFailure: Failure {
         case noConsent = "no-consent"
         /// A file exceeds the command's size limit.
         case tooLarge = "too-large"
-        /// A folder to replace contains files that no command wrote.
-        case notReplaceable = "not-replaceable"
         /// Some items of a backup were not restored.
         case notRestored = "left-behind"
         /// An identity in a backup is invalid.
@@ -38,7 +36,7 @@ package struct CommandFailure: Failure {
         var status: ExitStatus {
             switch self {
             case .noCertificate, .noDevice: .noSuchItem
-            case .notConfirmed, .noConsent, .tooLarge, .notReplaceable, .notRestored, .aliasNotChosen:
+            case .notConfirmed, .noConsent, .tooLarge, .notRestored, .aliasNotChosen:
                 .refused
             case .unsoundBackup, .notConformant: .validationFailed
             case .unreadable, .damaged: .inputOutput

@@ -12,12 +12,13 @@ package enum InputFile {
     ///   - limit: The maximum number of bytes.
     ///   - cutsOff: Whether a larger file returns a few bytes more than `limit` instead of an error, for callers that
     ///     check the size themselves.
+    ///   - onlyRegular: Whether only a regular file is read, for files that the user did not name. Reading a pipe could
+    ///     wait forever.
     /// - Throws: `CommandFailure`: 74 if the file cannot be read, 10 if it is larger than `limit`.
     package static func read(
-        _ path: String, limit: Int, cutsOff: Bool = false
+        _ path: String, limit: Int, cutsOff: Bool = false, onlyRegular: Bool = false
     ) throws(CommandFailure) -> [UInt8] {
-        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        let descriptor = try open(path, onlyRegular: onlyRegular)
         defer { if path != "-" { close(descriptor) } }
         var contents: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -41,8 +42,7 @@ package enum InputFile {
     ///
     /// - Throws: `CommandFailure`: 74 if it cannot be read, 10 if it is larger than `limit`.
     static func firstLine(_ path: String, limit: Int) throws(CommandFailure) -> SecretBytes {
-        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        let descriptor = try open(path)
         defer { if path != "-" { close(descriptor) } }
         return try unsafe SecretBytes(capacity: limit + 2) { buffer throws(CommandFailure) in
             var count = 0
@@ -72,14 +72,14 @@ package enum InputFile {
     /// - Parameters:
     ///   - path: The path of the file, or `-`.
     ///   - scratch: A folder for unnamed files.
+    ///   - onlyRegular: Whether only a regular file is read, as for `read(_:limit:cutsOff:onlyRegular:)`.
     ///   - body: A function that receives the open file, which is closed after the call.
     /// - Throws: `CommandFailure` 74 if the file cannot be read or is a folder; `FileError` for the copy; the errors of
     ///   `body`.
     package static func withFile<Result>(
-        _ path: String, scratch: String, _ body: (CInt) throws -> Result
+        _ path: String, scratch: String, onlyRegular: Bool = false, _ body: (CInt) throws -> Result
     ) throws -> Result {
-        let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        let descriptor = try open(path, onlyRegular: onlyRegular)
         defer { if path != "-" { close(descriptor) } }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
@@ -97,6 +97,20 @@ package enum InputFile {
             try copy.write(bytes)
         }
         return try withExtendedLifetime(copy) { try body(copy.descriptor) }
+    }
+
+    /// Opens a file for reading. The caller closes it, unless the path is `-`.
+    private static func open(_ path: String, onlyRegular: Bool = false) throws(CommandFailure) -> CInt {
+        if path == "-" { return STDIN_FILENO }
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
+        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (onlyRegular ? O_NONBLOCK : 0)
+        let descriptor = unsafe Glibc.open(path, flags)
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        if onlyRegular, FileIdentity(descriptor: descriptor)?.type != S_IFREG {
+            close(descriptor)
+            throw CommandFailure(.unreadable, "cannot read \(path): not a regular file")
+        }
+        return descriptor
     }
 
     /// The failure to read a file, with a hint about its cause.

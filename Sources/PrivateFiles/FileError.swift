@@ -22,6 +22,8 @@ package struct FileError: Failure {
         case alreadyThere
         /// The name belongs to another user's link, pipe or file, in a folder that other users can write to.
         case foreignEntry
+        /// A folder to replace contains files that must not be removed.
+        case otherFiles
         /// A file cannot be written to this path, for example because the path is not a regular file or not a valid
         /// name.
         case unsuitablePath

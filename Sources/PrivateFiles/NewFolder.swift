@@ -17,6 +17,7 @@ package final class NewFolder: Sendable {
     private let unfinished: String
     /// The folder to replace; nil if the path was free.
     private let former: FileIdentity?
+    private let isReplaceable: @Sendable (String) -> Bool
     /// The lock of the unfinished folder, which also keeps it open.
     private let lock: FileLock
     private let progress = Mutex(Progress())
@@ -32,11 +33,15 @@ package final class NewFolder: Sendable {
     ///
     /// - Parameters:
     ///   - path: The final path of the folder. Its parent folder must exist.
-    ///   - replacing: Whether a folder that exists at this path now is replaced when the new one is complete.
-    /// - Throws: `FileError`: `.alreadyThere` if the path is in use and `replacing` is false; `.symbolicLink` or
-    ///   `.notAFolder` if the path is in use by something other than a folder; `.unsuitablePath` for a path without a
-    ///   name; `.foreignOwner`; `.cannotCreate`; `.inputOutput`, also if another process is creating the same folder.
-    package init(_ path: String, replacing: Bool) throws(FileError) {
+    ///   - isReplaceable: Returns whether a file with this name may be removed. A folder that exists at this path now is
+    ///     replaced when the new one is complete, if it contains only such files. If nil, no folder is replaced.
+    /// - Throws: `FileError`: `.alreadyThere` if the path is in use and `isReplaceable` is nil; `.otherFiles`;
+    ///   `.symbolicLink` or `.notAFolder` if the path is in use by something other than a folder; `.unsuitablePath` for a
+    ///   path without a name; `.foreignOwner`; `.cannotCreate`; `.inputOutput`, also if another process is creating the
+    ///   same folder.
+    package init(
+        _ path: String, replacing isReplaceable: (@Sendable (String) -> Bool)?
+    ) throws(FileError) {
         let path = PrivateFolder.withoutSlash(path)
         let name = PrivateFolder.components(of: path, omittingEmpty: false).last ?? ""
         guard !name.isEmpty, name != ".", name != ".." else {
@@ -49,9 +54,11 @@ package final class NewFolder: Sendable {
             case S_IFLNK: throw .symbolicLink(path)
             default: throw FileError(.notAFolder, path: path, "\(path) is not a folder")
             }
-            guard replacing else { throw Self.taken(path) }
+            guard let isReplaceable else { throw Self.taken(path) }
             guard former.isOwn else { throw .foreignOwner(path) }
+            try former.requireNoOthers(isReplaceable, at: path, named: path)
         }
+        self.isReplaceable = isReplaceable ?? { _ in false }
         self.path = path
         unfinished = "\(PrivateFolder.parent(of: path))/.\(name).unfinished"
         try Self.makeEmpty(unfinished, for: path)
@@ -97,9 +104,9 @@ package final class NewFolder: Sendable {
 
     /// Gives the folder its final name, and removes the folder that had the name when this object was created.
     ///
-    /// - Throws: `FileError`: `.alreadyThere` if something else has the name by now; `.foreignEntry` if another user
-    ///   replaced the unfinished or the previous folder; `.inputOutput`. The previous folder is unchanged in these cases,
-    ///   unless only its removal failed.
+    /// - Throws: `FileError`: `.alreadyThere` if something else has the name by now; `.otherFiles` if other files were
+    ///   created in the previous folder; `.foreignEntry` if another user replaced the unfinished or the previous folder;
+    ///   `.inputOutput`. The previous folder is unchanged in these cases, unless only its removal failed.
     package func publish() throws(FileError) {
         guard fsync(lock.descriptor) == 0 else {
             throw .inputOutput("cannot sync to disk", unfinished, errno: errno)
@@ -150,12 +157,14 @@ package final class NewFolder: Sendable {
         let code = unsafe clinux_swap_names(unfinished, path)
         if code == 0 {
             do throws(FileError) {
+                // No program that uses the final name can create files in the previous folder any more.
+                try known.requireNoOthers(isReplaceable, at: unfinished, named: path)
                 try complete()
             } catch {
                 _ = unsafe clinux_swap_names(unfinished, path)
                 throw error
             }
-            return try PrivateFolder.removeAll(known, at: unfinished)
+            return try known.removeFolder(at: unfinished, isReplaceable)
         }
         guard code == EINVAL || code == ENOSYS else {
             throw .inputOutput("cannot replace", path, errno: code)
@@ -164,6 +173,7 @@ package final class NewFolder: Sendable {
         let former = unfinished + ".former"
         try rename(path, to: former)
         do throws(FileError) {
+            try known.requireNoOthers(isReplaceable, at: former, named: path)
             try rename(unfinished, to: path)
             try complete()
         } catch {
@@ -172,7 +182,7 @@ package final class NewFolder: Sendable {
             try? rename(former, to: path)
             throw error
         }
-        try PrivateFolder.removeAll(known, at: former)
+        try known.removeFolder(at: former, isReplaceable)
     }
 
     private func rename(_ source: String, to target: String) throws(FileError) {
@@ -221,5 +231,56 @@ package final class NewFolder: Sendable {
 
     private static func busy(_ path: String) -> FileError {
         FileError(.inputOutput(EBUSY), path: path, "another command is writing \(path)")
+    }
+}
+
+// MARK: - The previous folder
+
+extension FileIdentity {
+    /// Checks that a folder contains only files that may be removed.
+    ///
+    /// - Parameters:
+    ///   - isReplaceable: Returns whether a file with this name may be removed.
+    ///   - path: The current path of the folder.
+    ///   - name: The path for the error message.
+    /// - Throws: `FileError`: `.otherFiles`, also for subfolders and links; `.foreignEntry` if another folder is at
+    ///   `path`; `.symbolicLink`, `.notAFolder`, `.foreignOwner` or `.inputOutput`.
+    fileprivate func requireNoOthers(
+        _ isReplaceable: (String) -> Bool, at path: String, named name: String
+    ) throws(FileError) {
+        let folder = try openThisFolder(at: path)
+        defer { close(folder) }
+        let others = try PrivateFolder.entries(of: folder, at: path, followingLinks: false).filter {
+            $0.obstacle != nil || !isReplaceable($0.name)
+        }
+        guard others.isEmpty else {
+            throw FileError(
+                .otherFiles, path: name,
+                "\(name) also contains other files: \(others.prefix(3).map(\.name).joined(separator: ", "))")
+        }
+    }
+
+    /// Removes this folder and the files that may be removed. A folder that also contains other files remains with them.
+    fileprivate func removeFolder(
+        at path: String, _ isReplaceable: (String) -> Bool
+    ) throws(FileError) {
+        let folder = try openThisFolder(at: path)
+        defer { close(folder) }
+        for entry in try PrivateFolder.entries(of: folder, at: path, followingLinks: false)
+        where entry.obstacle == nil && isReplaceable(entry.name) {
+            guard unsafe unlinkat(folder, entry.name, 0) == 0 else {
+                throw .inputOutput("cannot remove", path, errno: errno)
+            }
+        }
+        guard unsafe rmdir(path) == 0 else { throw .inputOutput("cannot remove", path, errno: errno) }
+    }
+
+    private func openThisFolder(at path: String) throws(FileError) -> CInt {
+        let (descriptor, identity) = try PrivateFolder.openOwn(path)
+        guard identity.isSameFile(as: self) else {
+            close(descriptor)
+            throw FileError(.foreignEntry, path: path, "another user replaced \(path)")
+        }
+        return descriptor
     }
 }

@@ -3,86 +3,72 @@ private import Glibc
 /// Removal by open folders and names in them. A path could lead to another folder by the time it is used: another user
 /// who can write to one of its folders can replace a subfolder with a symbolic link.
 extension PrivateFolder {
-    /// The maximum number of nested folders with contents that are removed. Each needs an open descriptor during the
-    /// removal.
-    static let mostLevels = 128
-
     /// Removes the file or folder at `path` with all its contents, without following symbolic links; the removal is not
-    /// synchronized to disk.
+    /// synchronized to disk. Folders of this user that are not writable are also removed.
     ///
-    /// - Throws: `FileError.Code.inputOutput`, also for more than 128 nested folders with contents; some of the contents
-    ///   may be removed in this case.
+    /// - Throws: `FileError.Code.inputOutput`; some of the contents may be removed in this case.
     package static func removeAll(_ path: String) throws(FileError) {
-        guard unsafe remove(withoutSlash(path), in: AT_FDCWD, levels: mostLevels) else {
-            throw unremovable(path)
-        }
-    }
-
-    /// Removes a known folder of this user with all its contents, if it is still at `path`.
-    ///
-    /// - Throws: `FileError`: `.foreignEntry` if another folder is at `path`; `.symbolicLink`, `.notAFolder`,
-    ///   `.foreignOwner` or `.inputOutput`.
-    static func removeAll(_ known: FileIdentity, at path: String) throws(FileError) {
-        let (descriptor, identity) = try openOwn(path)
-        defer { close(descriptor) }
-        guard identity.isSameFile(as: known) else {
-            throw FileError(.foreignEntry, path: path, "another user replaced \(path)")
-        }
-        try removeContents(of: descriptor, at: path)
+        let name = withoutSlash(path)
+        guard unsafe !unlink(name, in: AT_FDCWD) else { return }
+        let folder = try unsafe openContents(name, in: AT_FDCWD, at: path)
+        defer { close(folder) }
+        try removeContents(of: folder, at: name)
     }
 
     /// Removes the contents of an open folder, and then the folder at `path` if it is empty.
     ///
     /// - Throws: `FileError.Code.inputOutput`.
     static func removeContents(of folder: CInt, at path: String) throws(FileError) {
-        // rmdir(2) neither removes a folder with contents nor follows a link.
-        guard removeContents(of: folder, levels: mostLevels - 1), unsafe rmdir(path) == 0 else {
-            throw unremovable(path)
+        // Subfolders are moved into `folder` before they are entered. The number of nested folders is therefore limited
+        // neither by the stack nor by the descriptors of this process.
+        while true {
+            let names = try encodedNames(in: folder, at: path)
+            if names.isEmpty { break }
+            for name in names { try remove(name, in: folder, at: path) }
         }
+        // rmdir(2) neither removes a folder with contents nor follows a link.
+        guard unsafe rmdir(path) == 0 else { throw unremovable(path) }
+    }
+
+    /// Removes an entry of an open folder. Moves the subfolders of this entry that are not empty to the open folder.
+    private static func remove(_ name: [CChar], in folder: CInt, at path: String) throws(FileError) {
+        guard unsafe !unlink(name, in: folder) else { return }
+        let inner = try unsafe openContents(name, in: folder, at: path)
+        defer { close(inner) }
+        for child in try encodedNames(in: inner, at: path) where unsafe !unlink(child, in: inner) {
+            // A folder that is not writable cannot be moved to another folder.
+            close(try unsafe openContents(child, in: inner, at: path))
+            let free = ".removed-\(UInt64.random(in: .min ... .max))"
+            guard unsafe renameat(inner, child, folder, free) == 0 else { throw unremovable(path) }
+        }
+        guard unsafe unlinkat(folder, name, AT_REMOVEDIR) == 0 else { throw unremovable(path) }
+    }
+
+    /// Removes a file or an empty folder, and returns whether it is removed. Otherwise, `errno` is the reason.
+    private static func unlink(_ name: UnsafePointer<CChar>, in folder: CInt) -> Bool {
+        if unsafe unlinkat(folder, name, 0) == 0 { return true }
+        return unsafe errno == EISDIR && unlinkat(folder, name, AT_REMOVEDIR) == 0
+    }
+
+    /// Opens a folder that is not empty, and makes it accessible to its owner. The caller closes the descriptor.
+    ///
+    /// - Throws: `FileError`. If the name is not that of a folder, the reason is `errno`, that of `unlink(_:in:)`.
+    private static func openContents(
+        _ name: UnsafePointer<CChar>, in folder: CInt, at path: String
+    ) throws(FileError) -> CInt {
+        guard errno == ENOTEMPTY || errno == EEXIST else { throw unremovable(path) }
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        var inner = unsafe openat(folder, name, flags)
+        if inner < 0, errno == EACCES, unsafe fchmodat(folder, name, 0o700, AT_SYMLINK_NOFOLLOW) == 0 {
+            inner = unsafe openat(folder, name, flags)
+        }
+        guard inner >= 0 else { throw unremovable(path) }
+        // Fails for a folder of another user, whose permissions may suffice.
+        fchmod(inner, 0o700)
+        return inner
     }
 
     private static func unremovable(_ path: String) -> FileError {
-        .inputOutput("cannot remove", path, errno: EIO)
-    }
-
-    private static func remove(_ name: UnsafePointer<CChar>, in folder: CInt, levels: Int) -> Bool {
-        if unsafe unlinkat(folder, name, 0) == 0 { return true }
-        guard errno == EISDIR else { return false }
-        if unsafe unlinkat(folder, name, AT_REMOVEDIR) == 0 { return true }
-        guard levels > 0 else { return false }
-        let inner = unsafe openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard inner >= 0 else { return false }
-        defer { close(inner) }
-        guard removeContents(of: inner, levels: levels - 1) else { return false }
-        return unsafe unlinkat(folder, name, AT_REMOVEDIR) == 0
-    }
-
-    private static func removeContents(of folder: CInt, levels: Int) -> Bool {
-        guard let names = names(in: folder) else { return false }
-        return names.allSatisfy { unsafe remove($0, in: folder, levels: levels) }
-    }
-
-    /// Returns the names in an open folder, each with a NUL at its end; nil if they cannot be read. A name can be invalid
-    /// UTF-8.
-    private static func names(in folder: CInt) -> [[CChar]]? {
-        // closedir(3) closes the descriptor of the stream, so the stream gets its own.
-        let own = unsafe openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard own >= 0 else { return nil }
-        guard let stream = unsafe fdopendir(own) else {
-            close(own)
-            return nil
-        }
-        defer { unsafe closedir(stream) }
-        var names: [[CChar]] = []
-        while true {
-            // readdir(3) also returns NULL at the end.
-            errno = 0
-            guard let entry = unsafe readdir(stream) else { return errno == 0 ? names : nil }
-            guard let field = unsafe entry.pointer(to: \.d_name) else { return nil }
-            let text = unsafe UnsafeRawPointer(field).assumingMemoryBound(to: CChar.self)
-            let name = unsafe Array(UnsafeBufferPointer(start: text, count: strlen(text) + 1))
-            let dot = CChar(UInt8(ascii: "."))
-            if name != [dot, 0], name != [dot, dot, 0] { names.append(name) }
-        }
+        .inputOutput("cannot remove", path, errno: errno)
     }
 }

@@ -146,6 +146,24 @@ struct ExportTests {
         #expect(kept.status == 10 && kept.errors.contains("notes.txt"))
         #expect(try simulation.scratch.read("out/notes.txt") == Array("mine".utf8))
         #expect(!(try simulation.scratch.names(simulation.scratch.path)).contains { $0.hasPrefix(".") })
+        // A name that is not UTF-8 does not prevent the check.
+        try simulation.scratch.shell(
+            "rm out/notes.txt; touch \"out/$(printf 'r\\351sum\\351.doc')\"; mkdir out/sub")
+        let odd = try await simulation.provider(export + ["--force"])
+        #expect(odd.status == 10 && odd.errors.contains("r\u{FFFD}sum\u{FFFD}.doc, sub"), "\(odd.errors)")
+        #expect(try odd.errors.contains("hint: choose another folder") && index().files.count == 4)
+    }
+
+    @Test("An index that is a pipe or larger than its limit is not read, and the folder is not replaced")
+    func unsuitableIndex() async throws {
+        try await provision("--generations", "1")
+        let export = ["export", "--all", "-o", folder] + password
+        #expect(try await simulation.provider(export).status == 0)
+        for command in ["mkfifo out/index.json", "truncate -s 3G out/index.json"] {
+            try simulation.scratch.shell("rm out/index.json; " + command)
+            let run = try await simulation.provider(export + ["--force"])
+            #expect(run.status == 10 && run.errors.contains("index.json"), "\(run.errors)")
+        }
     }
 
     @Test("Export removes a folder that it cannot complete")

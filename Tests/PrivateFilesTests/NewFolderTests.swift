@@ -14,7 +14,7 @@ struct NewFolderTests {
 
     @Test("A folder gets its final name when it is complete, and no temporary folder remains")
     func complete() throws {
-        let folder = try NewFolder(scratch.path("new") + "/", replacing: false)
+        let folder = try NewFolder(scratch.path("new") + "/", replacing: nil)
         try folder.add([1, 2], as: "a")
         try folder.add([], as: "b")
         #expect(!FileManager.default.fileExists(atPath: scratch.path("new")))
@@ -28,7 +28,7 @@ struct NewFolderTests {
 
     @Test("A folder that is discarded leaves no files")
     func discarded() throws {
-        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        let folder = try NewFolder(scratch.path("new"), replacing: nil)
         try folder.add([1], as: "a")
         folder.discard()
         #expect(try scratch.names(scratch.path).isEmpty)
@@ -40,9 +40,9 @@ struct NewFolderTests {
             atPath: scratch.path("new"), withIntermediateDirectories: false)
         _ = try scratch.write([9], as: "new/old")
         #expect(throws: FileError(.alreadyThere, path: "", "")) {
-            try NewFolder(scratch.path("new"), replacing: false)
+            try NewFolder(scratch.path("new"), replacing: nil)
         }
-        let folder = try NewFolder(scratch.path("new"), replacing: true)
+        let folder = try NewFolder(scratch.path("new")) { $0 == "old" }
         try folder.add([1], as: "a")
         #expect(try scratch.names(scratch.path("new")) == ["old"])
         try folder.publish()
@@ -52,7 +52,7 @@ struct NewFolderTests {
 
     @Test("Publishing fails if another folder has taken the name, and keeps that folder")
     func taken() throws {
-        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        let folder = try NewFolder(scratch.path("new"), replacing: nil)
         try FileManager.default.createDirectory(
             atPath: scratch.path("new"), withIntermediateDirectories: false)
         #expect(throws: FileError(.alreadyThere, path: "", "")) { try folder.publish() }
@@ -66,9 +66,9 @@ struct NewFolderTests {
         try FileManager.default.createDirectory(
             atPath: scratch.path(".new.unfinished"), withIntermediateDirectories: false)
         _ = try scratch.write([9], as: ".new.unfinished/old")
-        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        let folder = try NewFolder(scratch.path("new"), replacing: nil)
         #expect(throws: FileError(.inputOutput(EBUSY), path: "", "")) {
-            try NewFolder(scratch.path("new"), replacing: false)
+            try NewFolder(scratch.path("new"), replacing: nil)
         }
         try folder.publish()
         #expect(try scratch.names(scratch.path("new")).isEmpty)
@@ -76,7 +76,7 @@ struct NewFolderTests {
 
     @Test("File names that escape the folder and duplicate file names are rejected")
     func names() throws {
-        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        let folder = try NewFolder(scratch.path("new"), replacing: nil)
         for name in ["../a", "a/b", "", ".hidden"] {
             #expect(throws: FileError(.unsuitablePath, path: "", "")) { try folder.add([], as: name) }
         }
@@ -93,7 +93,8 @@ struct NewFolderTests {
             try PrivateFolder.make(scratch.path("new"))
             _ = try scratch.write([9], as: "new/old")
         }
-        let folder = try NewFolder(scratch.path("new"), replacing: replacing)
+        let isOld: @Sendable (String) -> Bool = { $0 == "old" }
+        let folder = try NewFolder(scratch.path("new"), replacing: replacing ? isOld : nil)
         try folder.add([1], as: "a")
         let unfinished = scratch.path(".new.unfinished")
         try #require(unsafe rename(unfinished, scratch.path("moved")) == 0)
@@ -116,9 +117,9 @@ struct NewFolderTests {
 
     @Test("A folder that is discarded again leaves the unfinished folder of a later object")
     func discardedAgain() throws {
-        let folder = try NewFolder(scratch.path("new"), replacing: false)
+        let folder = try NewFolder(scratch.path("new"), replacing: nil)
         folder.discard()
-        let later = try NewFolder(scratch.path("new"), replacing: false)
+        let later = try NewFolder(scratch.path("new"), replacing: nil)
         folder.discard()
         try later.publish()
         later.discard()
@@ -130,7 +131,7 @@ struct NewFolderTests {
         arguments: [false, true])
     func otherFormer(isThere: Bool) throws {
         if isThere { try PrivateFolder.make(scratch.path("new")) }
-        let folder = try NewFolder(scratch.path("new"), replacing: true)
+        let folder = try NewFolder(scratch.path("new")) { _ in true }
         if isThere { try #require(unsafe rename(scratch.path("new"), scratch.path("moved")) == 0) }
         try PrivateFolder.make(scratch.path("new"))
         _ = try scratch.write([9], as: "new/other")
@@ -140,19 +141,42 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path("new")) == ["other"])
     }
 
-    @Test("A previous folder with subfolders and links is removed without following the links")
-    func formerWithLinks() throws {
-        try PrivateFolder.make(scratch.path("new/inner"), withParents: true)
-        try PrivateFolder.make(scratch.path("kept"))
-        _ = try scratch.write([9], as: "kept/file")
-        try FileManager.default.createSymbolicLink(
-            atPath: scratch.path("new/inner/link"), withDestinationPath: scratch.path("kept"))
-        let folder = try NewFolder(scratch.path("new"), replacing: true)
-        try folder.publish()
+    /// Entries of a folder that no earlier run wrote: the name, and the shell command that creates it.
+    private static let others = [
+        "mine": "echo 1 > mine", "folder": "mkdir folder", "link": "ln -s /tmp link", "pipe": "mkfifo pipe",
+        "r\u{FFFD}sum\u{FFFD}.doc": "touch $(printf 'r\\351sum\\351.doc')", ".hidden": "touch .hidden",
+    ]
+
+    @Test(
+        "A folder that contains other files, also with names that are not UTF-8, is not replaced",
+        arguments: others)
+    func othersBefore(name: String, command: String) throws {
+        try PrivateFolder.make(scratch.path("new"))
+        try scratch.shell("cd new; touch old; " + command)
+        let before = try scratch.names(scratch.path("new"))
+        let error = #expect(throws: FileError.self) {
+            _ = try NewFolder(scratch.path("new")) { $0 != "mine" && $0 != ".hidden" }
+        }
+        #expect(error?.code == .otherFiles && error?.reason.hasSuffix(": " + name) == true)
+        #expect(try scratch.names(scratch.path("new")) == before)
+        #expect(!FileManager.default.fileExists(atPath: scratch.path(".new.unfinished")))
+    }
+
+    @Test(
+        "Files that are created in the previous folder in the meantime remain, and it is not replaced",
+        arguments: others)
+    func othersMeanwhile(name: String, command: String) throws {
+        try PrivateFolder.make(scratch.path("new"))
+        _ = try scratch.write([9], as: "new/old")
+        let folder = try NewFolder(scratch.path("new")) { $0 == "old" }
+        try folder.add([1], as: "a")
+        try scratch.shell("cd new; " + command)
+        let before = try scratch.names(scratch.path("new"))
+        let error = #expect(throws: FileError.self) { try folder.publish() }
+        #expect(error?.code == .otherFiles && error?.reason.hasSuffix(": " + name) == true)
         folder.discard()
-        #expect(try scratch.names(scratch.path) == ["kept", "new"])
-        #expect(try scratch.names(scratch.path("kept")) == ["file"])
-        #expect(try scratch.names(scratch.path("new")).isEmpty)
+        #expect(try scratch.names(scratch.path("new")) == before)
+        #expect(!FileManager.default.fileExists(atPath: scratch.path(".new.unfinished")))
     }
 
     @Test(
@@ -163,7 +187,7 @@ struct NewFolderTests {
             atPath: scratch.path("theirs"), withIntermediateDirectories: false)
         try #require(unsafe chown(scratch.path("theirs"), 65_534, 65_534) == 0)
         #expect(throws: FileError(.foreignOwner, path: "", "")) {
-            _ = try NewFolder(scratch.path("theirs"), replacing: true)
+            _ = try NewFolder(scratch.path("theirs"), replacing: { _ in true })
         }
         #expect(try scratch.names(scratch.path) == ["theirs"])
     }
@@ -177,7 +201,7 @@ struct NewFolderTests {
         _ = try scratch.write([1], as: ".new.unfinished/file")
         try #require(unsafe chown(scratch.path(".new.unfinished"), 65_534, 65_534) == 0)
         #expect(throws: FileError(.foreignOwner, path: "", "")) {
-            _ = try NewFolder(scratch.path("new"), replacing: true)
+            _ = try NewFolder(scratch.path("new")) { _ in true }
         }
         #expect(try scratch.names(scratch.path(".new.unfinished")) == ["file"])
     }
@@ -188,18 +212,20 @@ struct NewFolderTests {
         try FileManager.default.createSymbolicLink(
             atPath: scratch.path("link"), withDestinationPath: scratch.path)
         #expect(throws: FileError(.notAFolder, path: "", "")) {
-            try NewFolder(scratch.path("file"), replacing: true)
+            try NewFolder(scratch.path("file"), replacing: { _ in true })
         }
         #expect(throws: FileError(.symbolicLink, path: "", "")) {
-            try NewFolder(scratch.path("link"), replacing: true)
+            try NewFolder(scratch.path("link"), replacing: { _ in true })
         }
         for name in [".", ".."] {
             // The names are below the scratch folder, where a failing test may leave files.
             let path = scratch.path("folder") + "/" + name
-            #expect(throws: FileError(.unsuitablePath, path: "", "")) { try NewFolder(path, replacing: true) }
+            #expect(throws: FileError(.unsuitablePath, path: "", "")) {
+                try NewFolder(path, replacing: { _ in true })
+            }
         }
         #expect(throws: FileError(.cannotCreate(ENOENT), path: "", "")) {
-            try NewFolder(scratch.path("missing/new"), replacing: false)
+            try NewFolder(scratch.path("missing/new"), replacing: nil)
         }
     }
 }

@@ -134,7 +134,7 @@ struct PrivateFolderTests {
         try PrivateFolder.make(path + "/a/b", withParents: true)
         try PrivateFolder.removeAll(path)
         #expect(try PrivateFolder.names(scratch.path).isEmpty)
-        #expect(throws: FileError(.inputOutput(EIO), path: "", "")) { try PrivateFolder.removeAll(path) }
+        #expect(throws: FileError(.inputOutput(ENOENT), path: "", "")) { try PrivateFolder.removeAll(path) }
     }
 
     @Test("Removal does not follow links, and also removes names that are not UTF-8")
@@ -149,7 +149,7 @@ struct PrivateFolderTests {
         let name = Array(path.utf8CString.dropLast()) + [0x2F, CChar(truncatingIfNeeded: 0xFF), 0]
         try #require(unsafe mkdir(name, 0o700) == 0)
         try PrivateFolder.removeAll(path + "/link/")
-        #expect(throws: FileError(.inputOutput(EIO), path: "", "")) {
+        #expect(throws: FileError(.inputOutput(ENOENT), path: "", "")) {
             try PrivateFolder.removeAll(path + "/link")
         }
         try PrivateFolder.removeAll(path)
@@ -157,21 +157,54 @@ struct PrivateFolderTests {
         #expect(try PrivateFolder.names(scratch.path("kept")) == ["file"])
     }
 
-    @Test("Removal enters 128 nested folders and no more")
+    @Test("Removal is not limited by the number of nested folders or the length of their path")
     func removedLevels() throws {
-        for (count, isRemoved) in [(128, true), (129, false)] {
-            let innermost = path + String(repeating: "/d", count: count - 1)
-            try PrivateFolder.make(innermost, withParents: true)
-            try AtomicFile.write([1], to: innermost + "/file")
-            if isRemoved {
-                try PrivateFolder.removeAll(path)
-                #expect(try PrivateFolder.names(scratch.path).isEmpty)
-            } else {
-                #expect(throws: FileError(.inputOutput(EIO), path: "", "")) {
-                    try PrivateFolder.removeAll(path)
-                }
-                #expect(try PrivateFolder.names(innermost) == ["file"])
-            }
+        try scratch.shell(
+            """
+            mkdir folder; cd folder
+            python3 -c 'import os
+            for _ in range(3000):
+                os.mkdir("d"); os.mkdir("other"); os.chdir("d")'
+            """)
+        try PrivateFolder.removeAll(path)
+        #expect(try !PrivateFolder.isThere(path))
+    }
+
+    @Test(
+        "Removal also removes subfolders that their owner cannot read or change",
+        .enabled(if: geteuid() != 0, "root can read and change every folder"))
+    func removedReadOnly() throws {
+        try scratch.shell(
+            "mkdir -p folder/a/b/c; touch folder/a/b/c/file; chmod 0 folder/a/b; chmod 500 folder/a folder")
+        try PrivateFolder.removeAll(path)
+        #expect(try !PrivateFolder.isThere(path))
+    }
+
+    @Test("A failed removal reports the reason of the system")
+    func removalReason() throws {
+        let busy = #expect(throws: FileError.self) { try PrivateFolder.removeAll("/proc/self") }
+        #expect(busy?.errno == EPERM || busy?.errno == EACCES, "\(busy.debugDescription)")
+    }
+
+    @Test(
+        "The entries of a folder have the types of their targets, and a name that is not UTF-8 is an obstacle"
+    )
+    func entries() throws {
+        try scratch.shell(
+            """
+            mkdir folder; cd folder; touch file .hidden $(printf 'm\\351'); mkfifo pipe; mkdir inner
+            ln -s file link; ln -s missing loose
+            """)
+        let entries = try PrivateFolder.entries(path, followingLinks: true)
+        #expect(entries.map(\.name) == [".hidden", "file", "inner", "link", "loose", "m\u{FFFD}", "pipe"])
+        #expect(entries.map { $0.obstacle == nil } == [true, true, false, true, false, false, false])
+        #expect(entries.filter(\.isHidden).map(\.name) == [".hidden"])
+        #expect(entries.filter(\.isFolder).map(\.name) == ["inner"])
+        #expect(entries.filter { !$0.isUTF8 }.map(\.name) == ["m\u{FFFD}"])
+        let own = try PrivateFolder.entries(path, followingLinks: false)
+        #expect(own.filter { $0.type == S_IFLNK }.map(\.name) == ["link", "loose"])
+        #expect(throws: FileError(.inputOutput(ENOENT), path: "", "")) {
+            try PrivateFolder.entries(scratch.path("missing"), followingLinks: true)
         }
     }
 

@@ -70,7 +70,7 @@ struct UnnamedFileTests {
     @Test("The contents can be added to a new folder as a file")
     func folder() throws {
         let file = try file()
-        let folder = try NewFolder(scratch.path("folder"), replacing: false)
+        let folder = try NewFolder(scratch.path("folder"), replacing: nil)
         try folder.add(contentsOf: file.descriptor, as: "a")
         try folder.publish()
         #expect(try scratch.read("folder/a") == bytes)

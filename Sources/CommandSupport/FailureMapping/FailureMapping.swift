@@ -17,7 +17,7 @@ package import ZipBundles
 extension FileError: ReportableFailure {
     package static let codes: [Code] = [
         .symbolicLink, .notAFolder, .foreignOwner, .exposedFile, .exposedFolder, .damagedFile, .alreadyThere,
-        .foreignEntry, .unsuitablePath, .cannotCreate(0), .inputOutput(0),
+        .foreignEntry, .otherFiles, .unsuitablePath, .cannotCreate(0), .inputOutput(0),
     ]
 
     package static func meaning(of code: Code) -> FailureMeaning {
@@ -34,6 +34,9 @@ extension FileError: ReportableFailure {
         case .alreadyThere: FailureMeaning(.refused, "already-there", hint: "--force replaces it")
         case .foreignEntry:
             FailureMeaning(.refused, "strangers-file", hint: "choose a file in a folder that you own")
+        case .otherFiles:
+            FailureMeaning(
+                .refused, "not-replaceable", hint: "choose another folder with -o, or remove this one")
         case .unsuitablePath: FailureMeaning(.usage, "unsuitable-path", hint: "choose another file")
         case .inputOutput, .damagedFile: FailureMeaning(.inputOutput)
         }

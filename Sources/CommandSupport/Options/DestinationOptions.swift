@@ -143,7 +143,7 @@ package struct DestinationOptions: ParsableArguments {
         let failure = error.commandFailure
         return CommandFailure(
             failure.status, code: failure.code, failure.message,
-            hint: [.alreadyThere, .foreignEntry].contains(error.code) ? failure.hint : hint)
+            hint: [.alreadyThere, .foreignEntry, .otherFiles].contains(error.code) ? failure.hint : hint)
     }
 }
 
@@ -161,19 +161,13 @@ extension DestinationOptions {
     /// - Throws: `CommandFailure`: 64 if `-o` names no folder, 10 if it exists or contains other files, 73 if it cannot
     ///   be created.
     package func newFolder(
-        what: String, isOurs: (String) -> Bool
+        what: String, isOurs: @escaping @Sendable (String) -> Bool
     ) throws(CommandFailure) -> NewFolder {
         guard let output, output != "-" else {
             throw CommandFailure(.usage, what, hint: "specify a folder with -o")
         }
-        if force, let others = try? Self.others(in: output, isOurs), !others.isEmpty {
-            throw CommandFailure(
-                .notReplaceable,
-                "\(output) also contains other files: \(others.prefix(3).joined(separator: ", "))",
-                hint: "choose another folder with -o, or remove this one")
-        }
         do throws(FileError) {
-            return try NewFolder(output, replacing: force)
+            return try NewFolder(output, replacing: force ? isOurs : nil)
         } catch {
             throw Self.failure(error, hint: "choose another folder with -o")
         }
@@ -189,7 +183,7 @@ extension DestinationOptions {
     /// - Throws: `CommandFailure`, as ``newFolder(what:isOurs:)`` and ``publish(_:)``.
     package func writeFolder(
         _ files: [(name: String, bytes: [UInt8])], _ console: Console, what: String,
-        isOurs: (String) -> Bool
+        isOurs: @escaping @Sendable (String) -> Bool
     ) throws(CommandFailure) {
         let folder = try newFolder(what: what, isOurs: isOurs)
         defer { folder.discard() }
@@ -220,11 +214,15 @@ extension DestinationOptions {
         }
     }
 
-    /// Returns the names of the entries in a folder that no earlier run wrote. These include all subfolders.
-    private static func others(in folder: String, _ isOurs: (String) -> Bool) throws -> [String] {
-        try PrivateFolder.names(folder).filter { name in
-            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
-            return attributes[.type] as? FileAttributeType != .typeRegular || !isOurs(name)
-        }
+    /// Reads the index that an earlier run wrote into the folder of `-o`; nil if there is none, or if it cannot be read.
+    /// Without its index, the folder is not replaced.
+    package func formerIndex<Document: Decodable>(_ name: String, as type: Document.Type) -> Document? {
+        guard force, let output,
+            let bytes = try? InputFile.read(output + "/" + name, limit: Self.largestIndex, onlyRegular: true)
+        else { return nil }
+        return try? DocumentCoding.decode(type, from: Data(bytes))
     }
+
+    /// The maximum size in bytes of an index, which is large enough for some 100,000 files.
+    private static let largestIndex = 64 << 20
 }

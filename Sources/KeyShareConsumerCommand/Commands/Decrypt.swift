@@ -172,7 +172,7 @@ struct Decrypt: AsyncParsableCommand {
         _ files: [MessageFile], _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
     ) throws {
         var passwords = passwords
-        let former = Self.formerNames(in: destination.output)
+        let former = formerNames()
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {
                 former.contains($0)
@@ -270,11 +270,10 @@ struct Decrypt: AsyncParsableCommand {
     }
 
     /// The names of the files that an earlier run wrote into a folder; empty if the folder has no index.
-    private static func formerNames(in folder: String?) -> Set<String> {
-        guard let folder, let bytes = FileManager.default.contents(atPath: folder + "/" + indexName),
-            let document = try? DocumentCoding.decode(DecryptionDocument.self, from: bytes)
-        else { return [] }
+    private func formerNames() -> Set<String> {
+        let document = destination.formerIndex(Self.indexName, as: DecryptionDocument.self)
+        guard let document else { return [] }
         let outputs = document.messages.compactMap { $0.output.flatMap(PrivateFolder.name(of:)) }
-        return Set(outputs + [indexName])
+        return Set(outputs + [Self.indexName])
     }
 }

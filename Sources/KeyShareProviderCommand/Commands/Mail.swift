@@ -85,7 +85,7 @@ struct Mail: ParsableCommand {
                 .noSuchItem, "no identity can encrypt or sign",
                 hint: "create some: keyshare-provider provision")
         }
-        let former = Self.names(in: destination.output)
+        let former = formerNames()
         let folder = try destination.newFolder(what: "messages can be written only to a folder") {
             former.contains($0)
         }
@@ -119,11 +119,9 @@ struct Mail: ParsableCommand {
     }
 
     /// Returns the names of the files that an earlier run wrote into a folder; empty if there are none.
-    private static func names(in folder: String?) -> Set<String> {
-        guard let folder,
-            let bytes = FileManager.default.contents(atPath: folder + "/" + TestMailDocument.filename),
-            let document = try? DocumentCoding.decode(TestMailDocument.self, from: bytes)
-        else { return [] }
+    private func formerNames() -> Set<String> {
+        let document = destination.formerIndex(TestMailDocument.filename, as: TestMailDocument.self)
+        guard let document else { return [] }
         return Set(document.messages.map(\.file) + [TestMailDocument.filename, MailChecklist.filename])
     }
 }

@@ -27,9 +27,9 @@ struct ExportFolder: Sendable {
     ///
     /// - Throws: `CommandFailure` of the first file that failed; `ExitCode` after a signal.
     func write(to destination: DestinationOptions, _ console: Console) async throws {
+        let former = Self.formerNames(destination)
         let folder = try destination.newFolder(what: "several files can be written only to a folder") {
-            [former = destination.output] in
-            Self.names(in: former).contains($0)
+            former.contains($0)
         }
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let work = Task { try await fill(folder, console) }
@@ -130,11 +130,9 @@ struct ExportFolder: Sendable {
     }
 
     /// Returns the names of the files that an earlier export wrote into a folder; empty if there are none.
-    private static func names(in folder: String?) -> Set<String> {
-        guard let folder,
-            let bytes = FileManager.default.contents(atPath: folder + "/" + ExportIndexDocument.filename),
-            let index = try? DocumentCoding.decode(ExportIndexDocument.self, from: bytes)
-        else { return [] }
+    private static func formerNames(_ destination: DestinationOptions) -> Set<String> {
+        let index = destination.formerIndex(ExportIndexDocument.filename, as: ExportIndexDocument.self)
+        guard let index else { return [] }
         return Set(index.files.map(\.file) + [ExportIndexDocument.filename, passwordFile, instructionsFile])
     }
 
