@@ -74,6 +74,22 @@ struct TokenLoginServiceTests {
         #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
     }
 
+    @Test("A key that a program opened after a login is not open for other programs until the user consents")
+    func otherPrograms() async throws {
+        let label = try await register([.signature])[0]
+        let logins = logins(.pin)
+        let ticket = try await logins.logIn(passcode()).ticket
+        _ = try await logins.openKey(for: use(label, ticket: ticket))
+        try UserPresence(device).set(.deny)
+        #expect(logins.openedKey(for: use(label, ticket: [])) == nil)
+        let refusal = try await obstacle { _ = try await logins.openKey(for: use(label, ticket: [])) }
+        #expect(refusal == .userDenied)
+        #expect(logins.openedKey(for: use(label, ticket: ticket)) != nil)
+        try UserPresence(device).set(.allow)
+        _ = try await logins.openKey(for: use(label, ticket: []))
+        #expect(logins.openedKey(for: use(label, ticket: [])) != nil)
+    }
+
     @Test("A key that was opened before the device was locked cannot be used afterwards")
     func lockedBeforeComputation() async throws {
         let label = try await register([.signature])[0]

@@ -61,9 +61,9 @@ package struct FaultyToken: KeyOpeningToken {
 
     /// Returns a key use whose key is already open; nil if it is not open, or if the fault delays key uses or makes
     /// them fail.
-    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
+    package func openedKey(for use: TokenUse, isUserPresent: Bool) -> OpenedTokenUse? {
         guard changes.delay == .zero, changes.refusal == nil else { return nil }
-        return token.openedKey(for: use).map { opened in
+        return token.openedKey(for: use, isUserPresent: isUserPresent).map { opened in
             OpenedTokenUse(cost: opened.cost, computation: changed(opened.computation, use))
         }
     }

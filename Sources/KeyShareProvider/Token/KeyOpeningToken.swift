@@ -23,6 +23,10 @@ package protocol KeyOpeningToken: TokenService {
     /// - Returns: A computation that performs the key use.
     /// - Throws: `TokenError`, whose obstacle is the specific reason.
     func openKey(for use: TokenUse, isUserPresent: Bool) async throws(TokenError) -> TokenComputation
+
+    /// Returns a key use if its key is already open; nil if it is not, or if it was opened without the user's consent and
+    /// `isUserPresent` is false.
+    func openedKey(for use: TokenUse, isUserPresent: Bool) -> OpenedTokenUse?
 }
 
 extension KeyOpeningToken {
@@ -33,6 +37,9 @@ extension KeyOpeningToken {
     package func openKey(for use: TokenUse) async throws(TokenError) -> TokenComputation {
         try await openKey(for: use, isUserPresent: false)
     }
+
+    /// Returns a key use if its key is already open with the user's consent; nil if it is not.
+    package func openedKey(for use: TokenUse) -> OpenedTokenUse? { openedKey(for: use, isUserPresent: false) }
 
     /// Opens a key and performs the key use.
     ///

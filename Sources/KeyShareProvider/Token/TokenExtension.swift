@@ -42,6 +42,8 @@ package final class TokenExtension: Sendable {
     private struct Opened: Sendable {
         let key: PrivateKey
         let opened: ContinuousClock.Instant
+        /// Whether the user consented, so that every app may use the key. A login is not consent for other apps.
+        let hasConsent: Bool
     }
 
     private struct Cache: Sendable {
@@ -98,14 +100,16 @@ package final class TokenExtension: Sendable {
     ) async throws(TokenError) -> TokenComputation {
         do {
             let checked = try check(use, try catalogue.snapshot())
-            if let key = cached(checked, try requireUnlocked()) { return computation(checked, key) }
+            if let key = cached(checked, try requireUnlocked(), isUserPresent) {
+                return computation(checked, key)
+            }
             if !isUserPresent {
                 try await presence.require(timeout: behaviour.presenceTimeout, sleep: sleep)
             }
             // The device may have been locked while the prompt was shown.
             let (status, changeCount) = (try requireUnlocked(), try catalogue.changeCount())
             let key = try store.privateKey(checked.keyLabel)
-            let opened = Opened(key: key, opened: now())
+            let opened = Opened(key: key, opened: now(), hasConsent: !isUserPresent)
             cache.withLock { cache in
                 refresh(&cache, status, changeCount, opened.opened)
                 cache.keys[checked.keyLabel] = opened
@@ -116,13 +120,13 @@ package final class TokenExtension: Sendable {
         }
     }
 
-    /// Returns a key use if its key is already open; if it is not, returns nil, and the caller must call
-    /// `openKey(for:)`.
-    package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
+    /// Returns a key use if its key is already open and may be used without a prompt; otherwise returns nil, and the
+    /// caller must call `openKey(for:isUserPresent:)`.
+    package func openedKey(for use: TokenUse, isUserPresent: Bool) -> OpenedTokenUse? {
         do {
             guard let snapshot = try catalogue.current() else { return nil }
             let checked = try check(use, snapshot)
-            return cached(checked, try requireUnlocked()).map { key in
+            return cached(checked, try requireUnlocked(), isUserPresent).map { key in
                 OpenedTokenUse(cost: Self.cost(of: key), computation: computation(checked, key))
             }
         } catch {
@@ -262,12 +266,17 @@ extension TokenExtension {
         throw TokenError(.authenticationNeeded, "the device is locked", obstacle: .deviceLocked)
     }
 
-    /// Returns the key if it is open and may remain open in this state of the device.
-    private func cached(_ checked: CheckedUse, _ status: DeviceStatus) -> PrivateKey? {
+    /// Returns the key if it is open, may remain open in this state of the device, and requires no prompt.
+    private func cached(
+        _ checked: CheckedUse, _ status: DeviceStatus, _ isUserPresent: Bool
+    ) -> PrivateKey? {
         let instant = now()
         return cache.withLock { cache in
             refresh(&cache, status, checked.changeCount, instant)
-            return cache.keys[checked.keyLabel]?.key
+            guard let opened = cache.keys[checked.keyLabel], opened.hasConsent || isUserPresent else {
+                return nil
+            }
+            return opened.key
         }
     }
 

@@ -183,8 +183,9 @@ extension TokenLoginService: TokenService {
 
     /// Forwards to the token, unless the key use has an invalid ticket.
     package func openedKey(for use: TokenUse) -> OpenedTokenUse? {
-        guard use.parameters.ticket.isEmpty || isGood(use.parameters.ticket) else { return nil }
-        return token.openedKey(for: use)
+        let ticket = use.parameters.ticket
+        guard ticket.isEmpty || isGood(ticket) else { return nil }
+        return token.openedKey(for: use, isUserPresent: !ticket.isEmpty)
     }
 
     /// Opens a key, without a prompt if the key use has a valid ticket.
