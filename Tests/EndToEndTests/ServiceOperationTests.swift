@@ -143,6 +143,8 @@ struct ServiceOperationTests {
         let objects = try lines.map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         }
+        let times = objects.compactMap { $0["time"] as? String }
+        #expect(times.allSatisfy { $0.wholeMatch(of: /[0-9-]+T[0-9:]+\.[0-9]{3}Z/) != nil }, "\(times)")
         #expect(objects.allSatisfy { $0["time"] is String && $0["level"] is String && $0["event"] is String })
         let requests = objects.filter { $0["event"] as? String == "request" }
         let password = try #require(requests.first { $0["type"] as? String == "fetchPassword" })

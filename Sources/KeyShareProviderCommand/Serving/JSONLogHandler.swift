@@ -60,7 +60,7 @@ private struct Line: Encodable {
             }
         }
         try container.encode(
-            time.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)),
+            time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
             forKey: Key(stringValue: "time"))
         try container.encode(level.rawValue, forKey: Key(stringValue: "level"))
         try container.encode(message, forKey: Key(stringValue: "event"))
