@@ -82,7 +82,11 @@ extension DeviceError: ReportableFailure {
             FailureMeaning(
                 .refused, "foreign-backup",
                 hint: "to copy identities from one device to another: keyshare-provider merge DIR")
-        case .invalidValue, .invalidEntitlements: FailureMeaning(.inputOutput)
+        case .invalidValue:
+            FailureMeaning(
+                .inputOutput,
+                hint: "change the value; the text $null is reserved in property lists")
+        case .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(
                 .inputOutput, hint: "a group name has 1 to 255 bytes, no slash, no NUL and no leading dot")
