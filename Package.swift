@@ -89,7 +89,7 @@ let package = Package(
                 "CertificateReading", "Diagnostics", "KeySharing", "OpenSSL", "StandardExtensions",
             ]),
         .target(name: "PKCS12Compatibility", dependencies: ["OpenSSL"]),
-        .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL"]),
+        .target(name: "PathValidation", dependencies: ["KeySharing", "OpenSSL", "PrivateFiles"]),
 
         // Mail that is signed and encrypted.
         .target(

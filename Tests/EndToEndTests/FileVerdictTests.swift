@@ -46,6 +46,39 @@ struct FileVerdictTests {
         #expect(try keyMatches(held) == ["pass"])
     }
 
+    @Test(
+        "Verify does not skip a file in a folder that is damaged or cannot be read",
+        arguments: [
+            (
+                #"cp user.pem "folder/$(printf '\351vil.pem')""#, Int32(74),
+                "\u{FFFD}vil.pem: the name is not UTF-8"
+            ),
+            ("mkfifo folder/pipe.pem", 74, "pipe.pem: not a regular file"),
+            ("ln -s missing folder/link.pem", 74, "link.pem: cannot be read"),
+            ("(cat user.pem; sed 's/^MI/!!/' user.pem) > folder/damaged.pem", 5, "damaged.pem"),
+            ("(echo text; sed 's/^MI/!!/' user.pem) > folder/damaged.pem", 5, "damaged.pem"),
+            ("cp user.pem folder/user.pem", 7, "failed a check"),
+        ])
+    func folderEntries(command: String, status: Int32, words: String) async throws {
+        let simulation = try Simulation()
+        let folder = simulation.scratch.path("folder")
+        try simulation.scratch.shell(
+            """
+            mkdir folder; cp \(Fixtures.url(of: manifest.trust).path) folder/good.pem
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout folder/key.pem -out user.pem \
+              -subj /CN=user
+            echo nothing > folder/README
+            """)
+        let good = try await simulation.consumer(try verify(simulation) + ["--file", folder])
+        #expect(good.status == 0, "\(good.errors)")
+        let skipped = try good.document(VerificationDocument.self).skipped
+        #expect(skipped?.map(\.file) == [folder + "/README", folder + "/key.pem"])
+        try simulation.scratch.shell(command)
+        let run = try await simulation.consumer(try verify(simulation) + ["--file", folder])
+        #expect(run.status == status, "\(run.errors)")
+        #expect(run.errors.contains(words), "\(run.errors)")
+    }
+
     @Test("Verify reports a revocation list file that it cannot parse")
     func revocationList() async throws {
         let simulation = try Simulation()

@@ -154,4 +154,38 @@ struct VerifyMessageTests {
         #expect(try run.document(VerificationDocument.self).failures?.map(\.item) == [text])
         #expect(try await verify(text, "--file", text).status == 64)
     }
+
+    @Test(
+        "A file in a folder of messages is not skipped if it cannot be read",
+        arguments: [
+            (#"cp mail/signature*.eml "box/$(printf 'm\351moire.eml')""#, "m\u{FFFD}moire.eml"),
+            ("mkfifo box/pipe.eml", "pipe.eml"), ("ln -s missing box/link.eml", "link.eml"),
+        ])
+    func unreadableFiles(command: String, name: String) async throws {
+        let box = simulation.scratch.path("box")
+        try simulation.scratch.shell("mkdir box; cp mail/signature*.eml box; \(command)")
+        let run = try await verify(box, "--json")
+        #expect(run.status == 74 && run.errors.contains(name), "\(run.errors)")
+        #expect(try run.document(VerificationDocument.self).failures?.map(\.item) == [name])
+        #expect(try verdicts(run).allSatisfy(\.valid))
+        let opened = try await simulation.consumer("decrypt", box, "--json")
+        #expect(opened.status == 74 && opened.errors.contains(name), "\(opened.errors)")
+    }
+
+    @Test("Skipped files are reported, and a folder without a message is an error")
+    func skippedFiles() async throws {
+        let box = simulation.scratch.path("box")
+        try simulation.scratch.shell(
+            "mkdir box; cp mail/signature*.eml box; (printf ' \\n'; cat box/signature*.eml) > box/blank.eml")
+        let run = try await verify(box)
+        #expect(run.status == 0 && run.errors.contains("skipped 1 file"), "\(run.errors)")
+        #expect(run.errors.contains(box + "/blank.eml"))
+        let document = try await verify(box, "--json").document(VerificationDocument.self)
+        #expect(document.skipped?.map(\.file) == [box + "/blank.eml"])
+        try simulation.scratch.shell("rm box/signature*.eml")
+        let none = try await verify(box)
+        #expect(
+            none.status == 9 && none.errors.contains("no message was found; skipped 1 file"), "\(none.errors)"
+        )
+    }
 }

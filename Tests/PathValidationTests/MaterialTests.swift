@@ -46,7 +46,29 @@ struct MaterialTests {
         #expect(all.skipped.map(\.path) == [folder.path + "/README"])
     }
 
-    @Test("Missing files are reported as unreadable, and damaged files and files of other types as malformed")
+    private static let damaged = Array("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n".utf8)
+
+    @Test(
+        "Files that are damaged or cannot be read are errors in a folder",
+        arguments: [
+            ("printf 'text' > \"$(printf 'm\\351.pem')\"", CertificateError.Code.unreadable),
+            ("mkfifo pipe.pem", .unreadable),
+            ("ln -s missing link.pem", .unreadable), ("cp damaged folder/damaged.pem", .malformed),
+        ])
+    func unreadableEntries(command: String, code: CertificateError.Code) throws {
+        let folder = try ScratchFolder()
+        _ = try folder.write(Self.damaged, as: "damaged")
+        try folder.shell("mkdir folder")
+        _ = try folder.write(try TestAuthority.root("Root").certificate.der, as: "folder/root.crt")
+        #expect(try Self.read(folder.path("folder")).certificates.count == 1)
+        try folder.shell(command.hasPrefix("cp") ? command : "cd folder; " + command)
+        let error = #expect(throws: CertificateError.self) { try Self.read(folder.path("folder")) }
+        #expect(error?.code == code, "\(error.debugDescription)")
+    }
+
+    @Test(
+        "Missing files are reported as unreadable, damaged blocks as malformed, and other files as missing material"
+    )
     func errors() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/file"
@@ -57,11 +79,12 @@ struct MaterialTests {
         for bytes in [
             [], Array("text".utf8), [0x30, 0x80], Array(root.certificate.der.dropLast()), list.der + [0],
             Array(list.der.dropLast()),
-            Array("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n".utf8),
         ] {
             try Data(bytes).write(to: URL(fileURLWithPath: path))
-            #expect(throws: CertificateError(.malformed, "")) { try Self.read(path) }
+            #expect(throws: CertificateError(.missing, "")) { try Self.read(path) }
         }
+        try Data(Self.damaged).write(to: URL(fileURLWithPath: path))
+        #expect(throws: CertificateError(.malformed, "")) { try Self.read(path) }
         #expect(throws: CertificateError(.unreadable, "")) { try Self.read("/dev/null") }
     }
 
@@ -148,13 +171,13 @@ struct MaterialTests {
         #expect(material.certificates == [root.certificate] && material.skipped.isEmpty)
     }
 
-    @Test("PEM text without certificates, lists and responses is malformed")
+    @Test("PEM text without certificates, lists and responses is reported as missing material")
     func otherBlocks() {
         var reader = MaterialReader()
         func take() throws(CertificateError) {
             try reader.take(Array(PEM.text("PUBLIC KEY", [0x30, 0x00]).utf8), named: "key.pem")
         }
-        #expect(throws: CertificateError(.malformed, "")) { try take() }
+        #expect(throws: CertificateError(.missing, "")) { try take() }
     }
 
     @Test("A file may have as many certificates as the limit, and a path through a file is missing")

@@ -94,7 +94,7 @@ struct Decrypt: AsyncParsableCommand {
             if isFolder {
                 try openAll(files, keys, passwords, console)
             } else if let file = files.first {
-                try open(file.path, keys, passwords, console)
+                try open(file, keys, passwords, console)
             }
         }
     }
@@ -102,10 +102,10 @@ struct Decrypt: AsyncParsableCommand {
     // MARK: - One message
 
     private func open(
-        _ path: String, _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
+        _ file: MessageFile, _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
     ) throws {
         var passwords = passwords
-        var result = MessageResult(path, as: path, isFound: false, part: part, keys, &passwords)
+        var result = MessageResult(file, part: part, keys, &passwords)
         if let opened = result.opened {
             if !console.isJSON || destination.output != nil {
                 try destination.write(contentsOf: opened.content, console)
@@ -184,8 +184,7 @@ struct Decrypt: AsyncParsableCommand {
         var (messages, failures, missing) = ([DecryptionDocument.Message](), [CommandFailure](), [String]())
         var names = Set<String>()
         for (index, file) in files.enumerated() {
-            var result = MessageResult(
-                file.path, as: file.name, isFound: file.isFound, part: part, keys, &passwords)
+            var result = MessageResult(file, part: part, keys, &passwords)
             if let opened = result.opened, let folder {
                 let name = Self.unused(file.name, &names)
                 try destination.add(contentsOf: opened.content, as: name, to: folder)

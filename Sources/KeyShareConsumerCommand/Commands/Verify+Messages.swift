@@ -9,18 +9,28 @@ import SecureMail
 extension Verify {
     /// Judges the messages that `--message` names.
     func verifyMessages(
-        _ pool: CertificatePool, _ revocation: RevocationPool, _ console: Console
+        _ pool: CertificatePool, _ revocation: RevocationPool,
+        skipped: [VerificationDocument.Skipped], _ console: Console
     ) async throws {
         let now = clock.now
         let validator = MessageValidator(
             validation.verifier, pool: pool, revocation: revocation, fetcher: validation.fetcher,
             at: clock.at, now: now)
         var outcome = MessageOutcome()
-        for (file, contents) in try await readMessages(pool, console) {
+        var others: [VerificationDocument.Skipped] = []
+        for (file, contents) in try await readMessages(pool) {
             switch contents {
-            case .success(let contents): outcome.add(await validator.validate(contents), file: file)
-            case .failure(let error): outcome.add(unchecked: file, CommandFailure(error))
+            case .success(let contents): outcome.add(await validator.validate(contents), file: file.name)
+            case .failure(let error as CMSError) where file.isFound && error.code == .noMessage:
+                others.append(.init(file: file.path, reason: error.reason))
+            case .failure(let error):
+                outcome.add(unchecked: file.name, CommandFailure(error).about(file.name))
             }
+        }
+        if outcome.isEmpty {
+            throw CommandFailure(
+                .noSuchItem, "no message was found; skipped \(counted(others.count, "file", "files"))",
+                hint: "specify messages, or a folder of messages")
         }
         if let graph {
             try draw(
@@ -34,7 +44,7 @@ extension Verify {
                 MessageVerdictDocument($0.report, file: $0.file, isFetching: validation.fetch)
             },
             failures: outcome.unchecked.map { .init(item: $0.item, failure: $0.failure) },
-            summary: outcome.summary)
+            skipped: skipped + others, summary: outcome.summary)
         try console.present(document, failure: failures.first, reporting: failures.all) {
             for (report, file) in outcome.reports {
                 try MessageVerdictText(console: console, isExplained: explain).write(report, file: file)
@@ -43,67 +53,48 @@ extension Verify {
             if outcome.reports.count > 1 {
                 console.note("\(count.valid) valid, \(count.expired) only expired, \(count.failed) failed")
             }
+            Self.note(skipped + others, console)
         }
     }
 
     /// Reads every message before the first one is judged, because the keys of tokens and aliases are available only
     /// inside a closure.
-    private func readMessages(
-        _ pool: CertificatePool, _ console: Console
-    ) async throws -> [(file: String, contents: Result<MessageContents, any Error>)] {
+    private func readMessages(_ pool: CertificatePool) async throws -> [ReadMessage] {
         let files = try message.flatMap(MessageFile.all(at:))
         let secret = try password.password()
         // A message need not contain the certificates of its signers.
         let certificates = pool.certificates
-        func read(
-            _ file: MessageFile, keys: @escaping MessageOpener.Keys
-        ) -> (file: String, contents: Result<MessageContents, any Error>)? {
-            self.read(file, console) { scratch in
-                MessageReader(
-                    scratch: scratch, certificates: certificates,
-                    securityLevel: validation.securityLevel, secret: secret, keys: keys)
-            }
+        func read(_ file: MessageFile, keys: @escaping MessageOpener.Keys) -> ReadMessage {
+            let scratch = DestinationOptions.scratchFolder
+            let reader = MessageReader(
+                scratch: scratch, certificates: certificates, securityLevel: validation.securityLevel,
+                secret: secret, keys: keys)
+            return (file, Result { try file.withContents(scratch: scratch) { try reader.read($0) } })
         }
-        var results: [(file: String, contents: Result<MessageContents, any Error>)] = []
         if token || alias {
             let origin: MailIdentities.Origin = alias ? .keyChain : .token
+            var results: [ReadMessage] = []
             try await MailIdentities.withIdentities(of: access, from: origin, only: nil) { identities in
-                results = files.compactMap { read($0, keys: identities.key) }
+                results = files.map { read($0, keys: identities.key) }
             }
-        } else {
-            // Signed messages need no keys, so a device is needed only for encrypted ones.
-            var identities: MailIdentities?
-            results = files.compactMap { file in
-                read(file) { recipient in
-                    let held =
-                        try identities
-                        ?? MailIdentities(ConsumerStore(try access.device.openDevice()), only: nil)
-                    identities = held
-                    return try held.key(of: recipient)
-                }
-            }
+            return results
         }
-        return results
-    }
-
-    /// Reads a message; returns nil for a file that was found in a folder and is not a message.
-    private func read(
-        _ file: MessageFile, _ console: Console, _ reader: (_ scratch: String) -> MessageReader
-    ) -> (file: String, contents: Result<MessageContents, any Error>)? {
-        let scratch = DestinationOptions.scratchFolder
-        do {
-            let contents = try InputFile.withFile(file.path, scratch: scratch) {
-                try reader(scratch).read($0)
+        // Signed messages need no keys, so a device is needed only for encrypted ones.
+        var identities: MailIdentities?
+        return files.map { file in
+            read(file) { recipient in
+                let held =
+                    try identities
+                    ?? MailIdentities(ConsumerStore(try access.device.openDevice()), only: nil)
+                identities = held
+                return try held.key(of: recipient)
             }
-            return (file.name, .success(contents))
-        } catch let error as CMSError where file.isFound && error.code == .noMessage {
-            console.detail("skipped \(file.path): \(error.reason)")
-            return nil
-        } catch {
-            return (file.name, .failure(CommandFailure(error).about(file.name)))
         }
     }
 }
+
+/// A file and its contents, or the reason why it cannot be read.
+private typealias ReadMessage = (file: MessageFile, contents: Result<MessageContents, any Error>)
 
 /// The outcome of one `verify --message` command.
 private struct MessageOutcome {
@@ -111,6 +102,9 @@ private struct MessageOutcome {
     private(set) var unchecked: [(item: String, failure: CommandFailure)] = []
     /// The first failure in the order of the files; nil if every message is valid.
     private var first: CommandFailure?
+
+    /// Whether no message was read, and no file has failed.
+    var isEmpty: Bool { reports.isEmpty && unchecked.isEmpty }
 
     mutating func add(_ report: MessageReport, file: String) {
         reports.append((report, file))

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Diagnostics
 import Foundation
 import KeyShareClient
 import KeyShareConsumer
@@ -108,8 +109,11 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         let console = output.console
-        let (pool, revocation) = try validation.material(console)
-        guard message.isEmpty else { return try await verifyMessages(pool, revocation, console) }
+        let (pool, revocation, unused) = try validation.material()
+        var skipped = unused.map { VerificationDocument.Skipped(file: $0.path, reason: $0.reason) }
+        guard message.isEmpty else {
+            return try await verifyMessages(pool, revocation, skipped: skipped, console)
+        }
         let validator = IdentityValidator(
             validation.verifier, pool: pool, revocation: revocation, fetcher: validation.fetcher,
             at: clock.now)
@@ -120,7 +124,7 @@ struct Verify: AsyncParsableCommand {
             } else if token {
                 try await tokenSubjects()
             } else {
-                file.isEmpty ? try await storedSubjects() : try fileSubjects(console)
+                file.isEmpty ? try await storedSubjects() : try fileSubjects(&skipped)
             }
         for subject in subjects {
             switch subject {
@@ -136,7 +140,7 @@ struct Verify: AsyncParsableCommand {
             failures: outcome.unchecked.map {
                 VerificationDocument.Failure(item: $0.item, failure: $0.failure)
             },
-            summary: outcome.summary)
+            skipped: skipped, summary: outcome.summary)
         try console.present(document, failure: failures.first, reporting: failures.all) {
             for (report, _) in outcome.reports { try write(report, console) }
             let count = outcome.summary
@@ -144,6 +148,7 @@ struct Verify: AsyncParsableCommand {
                 console.note(
                     "\(count.valid) valid, \(count.expired) only expired, \(count.failed) failed")
             }
+            Self.note(skipped, console)
             let checks = outcome.reports.flatMap(\.report.checks)
             if checks.contains(where: { $0.name == "revocation" && $0.outcome == .notChecked }) {
                 console.note("revocation was not checked; to check it, add --crl, --ocsp or --fetch")
@@ -239,13 +244,26 @@ struct Verify: AsyncParsableCommand {
             ValidationSubject(certificate: identity.certificate, keyMatches: proof), file: nil)
     }
 
-    private func fileSubjects(_ console: Console) throws -> [VerificationSubject] {
+    private func fileSubjects(
+        _ skipped: inout [VerificationDocument.Skipped]
+    ) throws -> [VerificationSubject] {
         var reader = SubjectReader(
-            reading: reading, passwords: PasswordAttempts(given: try password.password()), console: console)
+            reading: reading, passwords: PasswordAttempts(given: try password.password()))
+        defer { skipped += reader.skipped }
         return try file.flatMap { try reader.subjects($0) }
     }
 
     // MARK: - Output
+
+    /// Prints the number of skipped files, and with `--verbose` their names.
+    static func note(_ skipped: [VerificationDocument.Skipped], _ console: Console) {
+        guard !skipped.isEmpty else { return }
+        for file in skipped { console.detail("skipped \(file.file): \(file.reason)") }
+        let names = skipped.prefix(3).map(\.file).joined(separator: ", ")
+        console.note(
+            "skipped \(counted(skipped.count, "file", "files")) without material to check: \(names)"
+                + (skipped.count > 3 ? ", …" : ""))
+    }
 
     private func write(_ report: ValidationReport, _ console: Console) throws {
         let identity = report.identity

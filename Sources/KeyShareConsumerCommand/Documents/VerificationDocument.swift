@@ -175,10 +175,20 @@ package struct VerificationDocument: Codable, Sendable {
         }
     }
 
+    /// A file in a folder that was not checked, because it contains no material of the expected kind.
+    package struct Skipped: Codable, Sendable, Equatable {
+        /// The path of the file.
+        package let file: String
+        /// The reason why the file was skipped.
+        package let reason: String
+    }
+
     /// The identities that were checked.
     package let results: [Result]
     /// The files, parts of files and labels that could not be checked; omitted if there are none.
     package let failures: [Failure]?
+    /// The files in folders that were not checked; omitted if there are none.
+    package let skipped: [Skipped]?
     /// The messages that were judged; omitted without `--message`.
     package let messages: [MessageVerdictDocument]?
     /// The number of identities or messages with each verdict.
@@ -186,11 +196,13 @@ package struct VerificationDocument: Codable, Sendable {
 
     /// Creates the document of one `verify` command; `messages` is nil if it verified identities.
     package init(
-        results: [Result], messages: [MessageVerdictDocument]? = nil, failures: [Failure], summary: Summary
+        results: [Result], messages: [MessageVerdictDocument]? = nil, failures: [Failure],
+        skipped: [Skipped], summary: Summary
     ) {
         self.results = results
         self.messages = messages
         self.failures = failures.isEmpty ? nil : failures
+        self.skipped = skipped.isEmpty ? nil : skipped
         self.summary = summary
     }
 }

@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import PrivateFiles
 import SecureMail
 
 /// An input file: one named on the command line, or one found in a folder.
@@ -10,29 +11,27 @@ struct MessageFile {
     let name: String
     /// Whether the file was found in a folder. Such a file is skipped if it is not a message.
     let isFound: Bool
+    /// The reason why a file in a folder cannot be read; nil if it may be readable.
+    let obstacle: String?
 
-    /// Expands an argument: a folder becomes its regular files, sorted by name; any other argument is one file.
+    /// Expands an argument: a folder becomes its entries, sorted by name, without subfolders and hidden entries; any
+    /// other argument is one file.
     ///
     /// - Throws: `CommandFailure` for a folder that cannot be read, is empty or has too many files.
     static func all(at path: String) throws -> [MessageFile] {
         var isFolder: ObjCBool = false
         guard path != "-", unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
             isFolder.boolValue
-        else { return [MessageFile(path: path, name: path, isFound: false)] }
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-        } catch {
-            throw CommandFailure(.unreadable, "cannot read \(path)")
-        }
-        guard names.count <= MailLimits.files else {
+        else { return [MessageFile(path: path, name: path, isFound: false, obstacle: nil)] }
+        let entries = try PrivateFolder.entries(path, followingLinks: true)
+        guard entries.count <= MailLimits.files else {
             throw CommandFailure(
-                .tooLarge, "\(path) has \(names.count) files; at most \(MailLimits.files) are accepted")
+                .tooLarge, "\(path) has \(entries.count) files; at most \(MailLimits.files) are accepted")
         }
-        let found = names.compactMap { name -> MessageFile? in
-            let file = path.hasSuffix("/") ? path + name : path + "/" + name
-            return !name.hasPrefix(".") && isRegular(file)
-                ? MessageFile(path: file, name: name, isFound: true) : nil
+        let found = entries.filter { !$0.isHidden && !$0.isFolder }.map {
+            MessageFile(
+                path: path.hasSuffix("/") ? path + $0.name : path + "/" + $0.name, name: $0.name,
+                isFound: true, obstacle: $0.obstacle)
         }
         guard !found.isEmpty else {
             throw CommandFailure(
@@ -41,14 +40,12 @@ struct MessageFile {
         return found
     }
 
-    /// Whether the path names a regular file. Subfolders are skipped, and so are pipes, because opening one would wait
-    /// for a writer.
-    private static func isRegular(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-            && !isFolder.boolValue
-            && (try? FileManager.default.attributesOfItem(
-                atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)[.type])
-                as? FileAttributeType == .typeRegular
+    /// Opens the file, as `InputFile.withFile(_:scratch:onlyRegular:_:)` does. In a folder, only regular files are
+    /// opened.
+    ///
+    /// - Throws: `CommandFailure` 74 if the file cannot be read; `FileError`; the errors of `body`.
+    func withContents<Result>(scratch: String, _ body: (CInt) throws -> Result) throws -> Result {
+        if let obstacle { throw CommandFailure(.unreadable, "cannot read \(path): \(obstacle)") }
+        return try InputFile.withFile(path, scratch: scratch, onlyRegular: isFound, body)
     }
 }

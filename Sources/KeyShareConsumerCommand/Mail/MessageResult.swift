@@ -23,23 +23,21 @@ struct MessageResult {
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, or `-`.
-    ///   - name: The name of the file in the document.
-    ///   - isFound: Whether the file was found in a folder. In folders, files that are not protected messages are
-    ///     skipped.
+    ///   - file: The file. In folders, files that are not protected messages are skipped.
     ///   - part: The path of the S/MIME part to open; nil for the first one.
     ///   - keys: The identities to try.
     ///   - passwords: The passwords for messages that need one.
     init(
-        _ path: String, as name: String, isFound: Bool, part: String?, _ keys: MailIdentities,
-        _ passwords: inout PasswordAttempts
+        _ file: MessageFile, part: String?, _ keys: MailIdentities, _ passwords: inout PasswordAttempts
     ) {
+        let name = file.name
         let scratch = DestinationOptions.scratchFolder
         do {
-            let opened = try InputFile.withFile(path, scratch: scratch) { file in
+            let opened = try file.withContents(scratch: scratch) { descriptor in
                 try passwords.open(name) { password in
                     let opener = MessageOpener(scratch: scratch, secret: password, keys: keys.key)
-                    return try part.map { try opener.open(part: $0, of: file) } ?? opener.open(file)
+                    return try part.map { try opener.open(part: $0, of: descriptor) }
+                        ?? opener.open(descriptor)
                 }
             }
             self.opened = opened
@@ -50,7 +48,7 @@ struct MessageResult {
             opened = nil
             let failure = CommandFailure(error)
             let problem = error as? CMSError
-            if isFound, let problem, [.noMessage, .unprotected, .noSuchPart].contains(problem.code) {
+            if file.isFound, let problem, [.noMessage, .unprotected, .noSuchPart].contains(problem.code) {
                 message = DecryptionDocument.Message(
                     file: name, status: .skipped, error: FailureDocument.Body(failure))
                 self.failure = nil

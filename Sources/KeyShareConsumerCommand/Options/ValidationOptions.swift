@@ -119,14 +119,15 @@ struct ValidationOptions: ParsableArguments {
     /// Reads the files.
     ///
     /// - Throws: `CertificateError`, and `CommandFailure` for standard input.
-    func material(_ console: Console) throws -> (pool: CertificatePool, revocation: RevocationPool) {
+    func material() throws -> (
+        pool: CertificatePool, revocation: RevocationPool, skipped: [ValidationMaterial.SkippedFile]
+    ) {
         var reading = MaterialReading()
         let trusted = try trust.map { try reading.read($0, for: .anchors) }
         let others = try untrusted.map { try reading.read($0, for: .certificates) }
         let lists = try crl.map { try reading.read($0, for: .lists) }
         let responses = try ocsp.map { try reading.read($0, for: .responses) }
         let material = reading.material
-        for skipped in material.skipped { console.detail("skipped \(skipped.reason)") }
         let pool = CertificatePool(
             trusted: trusted.flatMap { material.certificates[$0.certificates] },
             untrusted: others.flatMap { material.certificates[$0.certificates] },
@@ -135,7 +136,7 @@ struct ValidationOptions: ParsableArguments {
             lists: lists.flatMap { material.lists[$0.lists] },
             responses: responses.flatMap { material.responses[$0.responses] },
             isRequired: !crl.isEmpty || !ocsp.isEmpty)
-        return (pool, revocation)
+        return (pool, revocation, material.skipped)
     }
 
     /// The fetcher of missing material; nil without `--fetch`.

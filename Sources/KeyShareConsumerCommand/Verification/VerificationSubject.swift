@@ -4,6 +4,7 @@ import KeyShareConsumer
 import KeySharing
 import OpenSSL
 import PathValidation
+import PrivateFiles
 
 /// An identity or certificate to verify, or the reason why a label or file cannot be verified.
 enum VerificationSubject {
@@ -20,17 +21,16 @@ struct SubjectReader {
     let reading: ReadingOptions
     /// The passwords to try.
     var passwords: PasswordAttempts
-    /// The console for details.
-    let console: Console
+    /// The files in folders that contain nothing to check.
+    private(set) var skipped: [VerificationDocument.Skipped] = []
 
     private let most = MaterialLimits().subjects
     private var count = 0
 
     /// Creates a reader of files for one run.
-    init(reading: ReadingOptions, passwords: PasswordAttempts, console: Console) {
+    init(reading: ReadingOptions, passwords: PasswordAttempts) {
         self.reading = reading
         self.passwords = passwords
-        self.console = console
     }
 
     /// Returns the subjects in the file at `path`, or a failure if there is nothing to check.
@@ -43,13 +43,14 @@ struct SubjectReader {
         else { return try counted(file(path), path) }
         let subjects: [VerificationSubject]
         do {
-            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            let entries = try PrivateFolder.entries(path, followingLinks: true)
             let most = MaterialLimits().files
-            guard names.count <= most else {
+            guard entries.count <= most else {
                 throw CertificateError(.overLimit, "\(path): more than \(most) files")
             }
-            let files = names.filter { !$0.hasPrefix(".") }.sorted().map { path + "/" + $0 }
-            subjects = try files.flatMap { try counted(inFolder($0), path) }
+            subjects = try entries.filter { !$0.isHidden && !$0.isFolder }.flatMap {
+                try counted(inFolder($0, path), path)
+            }
             guard !subjects.isEmpty else {
                 throw CertificateError(.missing, "\(path): contains nothing to check")
             }
@@ -76,41 +77,51 @@ struct SubjectReader {
         return subjects
     }
 
-    /// Returns the subjects in a file that was found in a folder. Returns none for a subfolder, and for a file that
-    /// contains neither PKCS #12 nor certificates.
-    private mutating func inFolder(_ path: String) -> [VerificationSubject] {
-        var isFolder: ObjCBool = false
-        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue
-        else { return [] }
-        let start = FileHandle(forReadingAtPath: path).flatMap { try? $0.read(upToCount: 1) }
-        let subjects = file(path)
-        if case .unchecked(_, let failure)? = subjects.first, subjects.count == 1, start?.first != 0x30,
-            failure.status == .malformed
-        {
-            console.detail("skipped \(path): \(failure.reason)")
-            return []
+    /// Returns the subjects in a file that was found in a folder. Returns none for a file that contains neither PKCS #12
+    /// nor certificates.
+    private mutating func inFolder(_ entry: FolderEntry, _ folder: String) -> [VerificationSubject] {
+        let path = folder + "/" + entry.name
+        if let obstacle = entry.obstacle {
+            return [unchecked(path, CommandFailure(.unreadable, "cannot read \(path): \(obstacle)"))]
         }
-        return subjects
+        do {
+            let bytes = try InputFile.read(path, limit: Self.limit, onlyRegular: true)
+            guard Self.isSubject(bytes) else {
+                skipped.append(.init(file: path, reason: "contains neither PKCS #12 nor certificates"))
+                return []
+            }
+            return try subjects(in: bytes, path)
+        } catch {
+            return [unchecked(path, error)]
+        }
+    }
+
+    /// Whether a file in a folder is checked: DER, and text with a block of certificates, even if it is damaged.
+    private static func isSubject(_ bytes: [UInt8]) -> Bool {
+        bytes.first == 0x30 || MaterialReader.containsCertificates(bytes)
     }
 
     private mutating func file(_ path: String) -> [VerificationSubject] {
         do {
-            let bytes = try InputFile.read(path, limit: Self.limit)
-            if let certificates = try certificates(bytes, path) {
-                return ValidationSubject.all(among: certificates).map { .identity($0, file: path) }
-            }
-            guard bytes.count <= reading.limits.fileSize + reading.limits.trailingZeroes else {
-                throw CommandFailure(
-                    .tooLarge, "\(path) is larger than the limit of \(reading.limits.fileSize) bytes")
-            }
-            let contents = try reading.open(bytes, with: &passwords, named: path)
-            // A key that does not match its certificate is a separate subject. It fails the key check.
-            let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
-            return ValidationSubject.all(in: contents).map { .identity($0, file: path) }
-                + obstacles.map { unchecked(path, $0) }
+            return try subjects(in: try InputFile.read(path, limit: Self.limit), path)
         } catch {
             return [unchecked(path, error)]
         }
+    }
+
+    private mutating func subjects(in bytes: [UInt8], _ path: String) throws -> [VerificationSubject] {
+        if let certificates = try certificates(bytes, path) {
+            return ValidationSubject.all(among: certificates).map { .identity($0, file: path) }
+        }
+        guard bytes.count <= reading.limits.fileSize + reading.limits.trailingZeroes else {
+            throw CommandFailure(
+                .tooLarge, "\(path) is larger than the limit of \(reading.limits.fileSize) bytes")
+        }
+        let contents = try reading.open(bytes, with: &passwords, named: path)
+        // A key that does not match its certificate is a separate subject. It fails the key check.
+        let obstacles = contents.obstacles.filter { $0.code != .keyMismatch }
+        return ValidationSubject.all(in: contents).map { .identity($0, file: path) }
+            + obstacles.map { unchecked(path, $0) }
     }
 
     /// Returns the certificates in a file, or nil if it contains no certificates but may be a PKCS #12 file.
@@ -119,7 +130,7 @@ struct SubjectReader {
         do throws(CertificateError) {
             try reader.take(bytes, named: path)
         } catch {
-            guard error.code != .overLimit, !bytes.starts(with: Array("-----BEGIN ".utf8)) else {
+            guard error.code == .missing, !bytes.starts(with: Array("-----BEGIN ".utf8)) else {
                 throw error
             }
             return nil

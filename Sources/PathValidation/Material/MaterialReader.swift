@@ -1,5 +1,6 @@
 internal import Foundation
 package import OpenSSL
+internal import PrivateFiles
 
 /// Reads certificates, revocation lists and OCSP responses from files and folders: PEM, DER, `.p7c` and `.p7b`.
 ///
@@ -22,7 +23,8 @@ package struct MaterialReader {
 
     /// Reads a file, or the files of a folder without its subfolders.
     ///
-    /// A file without validation material is an error if `path` names it, and is skipped if it is in a folder.
+    /// A file without validation material is an error if `path` names it, and is skipped if it is in a folder. A damaged
+    /// PEM block and a file that cannot be read are always errors.
     ///
     /// - Throws: `unreadable`, `malformed`, `overLimit`.
     package mutating func read(_ path: String) throws(CertificateError) {
@@ -31,21 +33,31 @@ package struct MaterialReader {
             try readFile(path, status)
             return
         }
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+        guard let entries = try? PrivateFolder.entries(path, followingLinks: true) else {
             throw CertificateError(.unreadable, "\(path): the folder cannot be read")
         }
-        guard names.count <= limits.files else {
+        guard entries.count <= limits.files else {
             throw CertificateError(.overLimit, "\(path): more than \(limits.files) files")
         }
-        for name in names.sorted() where !name.hasPrefix(".") {
-            let file = path + "/" + name
-            do throws(CertificateError) {
-                let status = try Status(file)
-                if !status.isFolder { try readFile(file, status) }
-            } catch {
-                guard error.code == .malformed else { throw error }
-                material.skipped.append(.init(path: file, reason: error.reason))
+        for entry in entries where !entry.isHidden && !entry.isFolder {
+            let file = path + "/" + entry.name
+            if let obstacle = entry.obstacle {
+                throw CertificateError(.unreadable, "\(file): \(obstacle)")
             }
+            do throws(CertificateError) {
+                try readFile(file, try Status(file))
+            } catch {
+                guard error.code == .missing else { throw error }
+                material.skipped.append(
+                    .init(path: file, reason: "contains no certificate, revocation list or OCSP response"))
+            }
+        }
+    }
+
+    /// Whether text contains a PEM block of certificates, even if the block is damaged.
+    package static func containsCertificates(_ text: [UInt8]) -> Bool {
+        certificateLabels.union(bundleLabels).union([trustedLabel]).contains {
+            text.firstRange(of: Array("-----BEGIN \($0)-----".utf8)) != nil
         }
     }
 
@@ -72,7 +84,8 @@ package struct MaterialReader {
                 try takeDER(bytes, file)
             }
         } catch {
-            throw CertificateError(.malformed, "\(name): \(error.reason)")
+            throw CertificateError(
+                error.code == .missing ? .missing : .malformed, "\(name): \(error.reason)")
         }
         let most = limits.certificates
         guard material.certificates.count <= most else {
@@ -141,7 +154,7 @@ package struct MaterialReader {
             add(response)
         } else {
             throw CertificateError(
-                .malformed, "contains no certificate, revocation list, PKCS #7 bundle or OCSP response")
+                .missing, "contains no certificate, revocation list, PKCS #7 bundle or OCSP response")
         }
     }
 
