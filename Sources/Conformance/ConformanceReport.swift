@@ -29,8 +29,6 @@ package struct ConformanceReport: Sendable, Codable {
         package let stderr: String
         /// The name of the input file. Nil for a test vector of the service.
         package let file: String?
-        /// The path of the input file, relative to the folder of the run's files; nil if there is no file.
-        package var path: String? { file.map { groups.contains(.messages) ? "messages/\($0)" : $0 } }
         /// The behaviour of a correct consumer, as a verb phrase.
         package let behaviour: String
         /// The known deviation of the baseline, or nil.

@@ -71,9 +71,11 @@ package struct ConformanceRun: Sendable {
                 startNext()
             }
         }
+        let contents = subjects.compactMap { subject in subject.contents.map { (subject.entry.name, $0) } }
         return .report(
             ConformanceReport(
-                consumer: consumer.words, claims: reading.claim, results: results.compactMap(\.self)))
+                consumer: consumer.words, claims: reading.claim, results: results.compactMap(\.self)),
+            files: Dictionary(contents) { first, _ in first })
     }
 
     /// Generates the PKCS #12 files and archives, and returns them with the providers to start.
@@ -84,6 +86,7 @@ package struct ConformanceRun: Sendable {
         guard !vectors.isEmpty || !services.isEmpty else { return [] }
         let suite = try await TestVectorSuite(vectors, settings, width: width)
         for file in suite.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
+        let contents = Dictionary(suite.files.map { ($0.name, $0.bytes) }) { first, _ in first }
         let values: [ConsumerTemplate.Placeholder: String] = [
             .trust: "\(folder)/\(suite.manifest.trust)", .crl: "\(folder)/\(suite.manifest.revocations)",
             .date: suite.manifest.date,
@@ -91,8 +94,9 @@ package struct ConformanceRun: Sendable {
         return suite.manifest.vectors.map { entry in
             var values = values
             values[.file] = entry.file.map { "\(folder)/\($0)" }
-            return Subject(entry: entry, service: nil, values: values)
-        } + services.map { Subject(entry: $0.entry, service: $0, values: values) }
+            return Subject(
+                entry: entry, contents: entry.file.flatMap { contents[$0] }, service: nil, values: values)
+        } + services.map { Subject(entry: $0.entry, contents: nil, service: $0, values: values) }
     }
 
     /// Writes the messages to a subfolder.
@@ -105,10 +109,12 @@ package struct ConformanceRun: Sendable {
         let folder = folder + "/messages"
         try PrivateFolder.make(folder)
         for file in suite.files { try AtomicFile.write(file.bytes, to: "\(folder)/\(file.name)") }
+        let contents = Dictionary(suite.files.map { ($0.name, $0.bytes) }) { first, _ in first }
         let expected = suite.expectations
         return vectors.map { vector in
             Subject(
-                entry: vector.entry(password: expected.recipient.password), service: nil,
+                entry: vector.entry(password: expected.recipient.password), contents: contents[vector.file],
+                service: nil,
                 values: [
                     .file: "\(folder)/\(vector.file)", .trust: "\(folder)/\(expected.trust)",
                     .crl: "\(folder)/\(expected.revocations)", .date: expected.date,
@@ -150,6 +156,8 @@ package struct ConformanceRun: Sendable {
     /// A test vector to run the consumer on.
     private struct Subject: Sendable {
         let entry: TestVectorSuite.Entry
+        /// The bytes of the file. The consumer can replace the file itself.
+        let contents: [UInt8]?
         /// The provider to start. Nil for a file.
         let service: ServiceVector?
         /// The values of placeholders that do not depend on the run.
@@ -172,7 +180,8 @@ package struct ConformanceRun: Sendable {
         ]) { $1 }
         // A consumer that stores identities must not add test material to the caller's keychain.
         let environment = environment.merging(["KEYSHARE_DEVICE": folder + "/consumer"]) { $1 }
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // Files that remain are removed with the folder of all runs, and that removal reports its failure.
+        defer { try? PrivateFolder.removeAll(folder) }
         if let service = subject.service {
             return try await ServiceHost.serve(service, in: folder, settings: place.settings) { host in
                 values[.file] = host.item

@@ -1,7 +1,7 @@
 /// The outcome of a conformance run.
 package enum ConformanceOutcome: Sendable {
-    /// The consumer ran on the test vectors.
-    case report(ConformanceReport)
+    /// The consumer ran on the test vectors. `files` contains their files by the names of the test vectors.
+    case report(ConformanceReport, files: [String: [UInt8]])
     /// The consumer cannot be run, and nothing was judged.
     case unusable(UnusableConsumer)
 }

@@ -244,6 +244,33 @@ struct ConformanceTests {
     }
 
     @Test(
+        "The page contains the file that was generated, even if the consumer replaces it, and no folder remains"
+    )
+    func replacedFile() async throws {
+        let simulation = try Simulation()
+        let secret = try simulation.write("secret", as: "secret")
+        let consumer = try script(
+            """
+            rm -f "$1"; ln -s \(secret) "$1"; cd "$(dirname "$1")"
+            python3 -c 'import os
+            for _ in range(3000):
+                os.mkdir("d"); os.chdir("d")'
+            exit 1
+            """, in: simulation)
+        let folder = simulation.scratch.path("temporary")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let html = simulation.scratch.path("report.html")
+        let run = try await simulation.provider(
+            ["conformance", "--only", "ber-mac", "--html", html, "--", consumer, "{file}"],
+            environment: ["TMPDIR": folder])
+        #expect(run.status == 7, "\(run.errors)")
+        let page = String(decoding: try simulation.scratch.read("report.html"), as: UTF8.self)
+        #expect(page.contains("download=\"ber-mac.p12\" href=\"data:application/x-pkcs12;base64,M"))
+        #expect(!page.contains(Data("secret".utf8).base64EncodedString()))
+        #expect(try simulation.scratch.names(folder).isEmpty)
+    }
+
+    @Test(
         "A command that is missing or has no file placeholder is rejected before anything is created",
         arguments: [
             (["--", "/nowhere/tool", "{file}"], "cannot be run"), (["--", "true"], "{file}"),

@@ -29,8 +29,12 @@ final class Simulation {
 
     /// Runs the provider's command to its end.
     @discardableResult
-    func provider(_ arguments: [String]) async throws -> CommandRun {
-        try await RunningCommand(.provider, arguments, environment: environment).finish()
+    func provider(
+        _ arguments: [String], environment extra: [String: String] = [:]
+    ) async throws -> CommandRun {
+        try await RunningCommand(
+            .provider, arguments, environment: environment.merging(extra) { $1 }
+        ).finish()
     }
 
     /// Runs the consumer's command to its end.

@@ -99,7 +99,8 @@ package final class CommandTarget: FuzzTarget {
         let place = "\(folder)/\(number)"
         try PrivateFolder.make(place)
         try PrivateFolder.make(place + "/out")
-        defer { try? FileManager.default.removeItem(atPath: place) }
+        // Files that remain are removed with the folder of all runs, and that removal reports its failure.
+        defer { try? PrivateFolder.removeAll(place) }
         try AtomicFile.write(bytes, to: place + "/file.p12")
         try AtomicFile.write(Array((password + "\n").utf8), to: place + "/password")
         let result = await run.container.run(

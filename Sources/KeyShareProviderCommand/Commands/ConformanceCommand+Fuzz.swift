@@ -23,7 +23,7 @@ extension ConformanceCommand {
         let material = try MutationMaterial(try vectors.settings(seed: seed, at: date))
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
         try PrivateFolder.make(folder)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        defer { Self.remove(folder, console) }
         let container = ProcessContainer()
         let reader: any FuzzTarget =
             try template.map { try CommandTarget(conformanceRun($0, container), material, in: folder) }

@@ -163,7 +163,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
         let folder = FileManager.default.temporaryDirectory.path + "/keyshare-" + UUID().uuidString.prefix(13)
         try PrivateFolder.make(folder)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        defer { Self.remove(folder, console) }
         let container = ProcessContainer()
         let outcome = try await withSignals(container) {
             try await conformanceRun(template, container).report(
@@ -172,12 +172,13 @@ struct ConformanceCommand: AsyncParsableCommand {
             ) { console.progress("\($0) of \($1) test vectors") }
         }
         console.progress(nil)
-        let report = known.compared(try report(of: outcome))
+        let (outcomes, files) = try report(of: outcome)
+        let report = known.compared(outcomes)
         // Print the results first, so that they are not lost if a report cannot be written.
         try console.present(report) {
             try ConformanceText(report: report, isRecorded: known.target != nil).show(on: console)
         }
-        try write(report, from: folder + "/vectors", console)
+        try write(report, files, console)
         try known.write(report, console)
         let failed = report.results.filter(\.isWorse)
         let messages = failed.filter { $0.groups.contains(.messages) }
@@ -307,12 +308,23 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Creates the report of a run.
+    /// Removes the folder of a run. The consumer can leave files in it that this user cannot remove.
+    static func remove(_ folder: String, _ console: Console) {
+        do {
+            try PrivateFolder.removeAll(folder)
+        } catch {
+            console.note("warning: \(error.reason); remove the folder yourself")
+        }
+    }
+
+    /// Returns the report of a run, and the files by the names of their test vectors.
     ///
     /// - Throws: `CommandFailure` (64) if the consumer cannot be run at all, after printing its standard error.
-    private func report(of outcome: ConformanceOutcome) throws(CommandFailure) -> ConformanceReport {
+    private func report(
+        of outcome: ConformanceOutcome
+    ) throws(CommandFailure) -> (ConformanceReport, files: [String: [UInt8]]) {
         switch outcome {
-        case .report(let report): return report
+        case .report(let report, let files): return (report, files)
         case .unusable(let consumer):
             for line in consumer.stderr.split(separator: "\n") { Console.standardError(String(line)) }
             throw CommandFailure(
@@ -322,20 +334,13 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
     }
 
-    private func write(_ report: ConformanceReport, from vectors: String, _ console: Console) throws {
+    private func write(
+        _ report: ConformanceReport, _ files: [String: [UInt8]], _ console: Console
+    ) throws {
         let now = clock.now
         let pages: [(path: String?, text: () -> String)] = [
             (junit, { report.junit }),
-            (
-                html,
-                {
-                    report.html(date: now) { result in
-                        result.path.flatMap {
-                            try? [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(vectors)/\($0)")))
-                        }
-                    }
-                }
-            ),
+            (html, { report.html(date: now) { files[$0.name] } }),
         ]
         var first: CommandFailure?
         for case (let path?, let text) in pages {
