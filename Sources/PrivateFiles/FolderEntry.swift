@@ -1,4 +1,4 @@
-package import Glibc
+private import Glibc
 
 /// An entry of a folder.
 package struct FolderEntry: Sendable, Hashable {
@@ -7,7 +7,7 @@ package struct FolderEntry: Sendable, Hashable {
     /// Whether the name is UTF-8.
     package let isUTF8: Bool
     /// The type of file, such as `S_IFREG`; nil if the entry cannot be examined, such as a link whose target is missing.
-    package let type: mode_t?
+    fileprivate let type: mode_t?
 
     /// Whether the name starts with a dot.
     package var isHidden: Bool { name.utf8.first == UInt8(ascii: ".") }

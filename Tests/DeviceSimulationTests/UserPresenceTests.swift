@@ -93,6 +93,16 @@ struct UserPresenceTests {
         #expect(status.reply(to: 4)?.outcome == .canceled && status.questionsWaiting == 0)
     }
 
+    @Test("The timeout of a question that the user has answered changes no answer")
+    func lateTimeout() {
+        var status = UserPresence.Status()
+        #expect(status.ask(nil, most: 16) == 1)
+        status.endAll(.allow, selecting: nil)
+        #expect(status.ask(nil, most: 16) == 2)
+        status.expire(1)
+        #expect(status.reply(to: 1)?.outcome == .confirmed && status.reply(to: 2) == nil)
+    }
+
     @Test("Only the latest answered dialogs of processes that have ended are stored")
     func abandonedDialogs() {
         var status = UserPresence.Status()

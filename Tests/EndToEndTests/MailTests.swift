@@ -239,4 +239,12 @@ struct MailTests {
         let run = try await simulation.consumer("decrypt", "-", input: mail)
         #expect(run.status == 0 && run.text.hasPrefix("Content-Type: text/plain"))
     }
+
+    @Test("Standard input cannot be read twice, neither for two messages nor for a message and the password")
+    func pipeForTwoInputs() async throws {
+        for arguments in [["-", "-"], ["-", "--password-stdin"], ["-", "--password-file", "-"]] {
+            let run = try await simulation.consumer(["decrypt"] + arguments)
+            #expect(run.status == 64 && run.errors.contains("standard input can be used only once"))
+        }
+    }
 }

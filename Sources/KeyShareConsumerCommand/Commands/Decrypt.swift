@@ -72,9 +72,6 @@ struct Decrypt: AsyncParsableCommand {
 
     func validate() throws {
         guard !token || !alias else { throw ValidationError("--token and --alias cannot be combined") }
-        guard files.filter({ $0 == "-" }).count <= 1 else {
-            throw ValidationError("standard input can be read only once")
-        }
         try password.validate(files: files)
         if let part, part.wholeMatch(of: /[1-9]\d*(\.[1-9]\d*)*/) == nil {
             throw ValidationError(
