@@ -164,7 +164,7 @@ package final class NewFolder: Sendable {
                 _ = unsafe clinux_swap_names(unfinished, path)
                 throw error
             }
-            return try known.removeFolder(at: unfinished, isReplaceable)
+            return try remove(known, at: unfinished)
         }
         guard code == EINVAL || code == ENOSYS else {
             throw .inputOutput("cannot replace", path, errno: code)
@@ -182,7 +182,20 @@ package final class NewFolder: Sendable {
             try? rename(former, to: path)
             throw error
         }
-        try known.removeFolder(at: former, isReplaceable)
+        try remove(known, at: former)
+    }
+
+    /// Removes the previous folder. If it cannot be removed, for example because a program has just created a file in it,
+    /// it gets a visible name, because the next process removes everything under the hidden name.
+    private func remove(_ former: FileIdentity, at name: String) throws(FileError) {
+        do throws(FileError) {
+            try former.removeFolder(at: name, isReplaceable)
+        } catch {
+            let visible = path + ".former"
+            guard unsafe clinux_rename_to_free(name, visible) == 0 else { throw error }
+            throw FileError(
+                error.code, path: visible, "\(error.reason); the previous folder is now \(visible)")
+        }
     }
 
     private func rename(_ source: String, to target: String) throws(FileError) {

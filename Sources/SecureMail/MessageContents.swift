@@ -41,8 +41,11 @@ package struct MessageContents: Sendable {
         /// Whether the part is encrypted, even if it could not be decrypted.
         package var isEncrypted: Bool { structures.contains { $0.kind != .signedData } }
 
-        /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all.
-        package var isUnread: Bool { failure != nil && structures.count == layers.count }
+        /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all, or it is a
+        /// signature whose content was not read.
+        package var isUnread: Bool {
+            failure != nil && (structures.count == layers.count || structures.last?.kind == .signedData)
+        }
     }
 
     /// A part that is neither S/MIME nor a container of other parts, such as text or an attachment.
@@ -291,6 +294,7 @@ private struct MessageWalk {
             var place = place
             place.header = inner.header
             place.isForwarded = true
+            place.isDigest = false
             try visitBody(inner, place)
         }
     }

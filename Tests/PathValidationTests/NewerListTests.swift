@@ -110,6 +110,20 @@ struct NewerListTests {
         #expect(outcomes([try first.list(), foreign], leaf, untrusted: [first, stranger]) == [.passed])
     }
 
+    @Test("A revocation is found in a list that names another certificate of the issuer's key")
+    func renewedCertificate() throws {
+        let first = try root.authority("Authority", serial: [3])
+        // The authority key identifier of its lists does not fit the certificate on the path.
+        let second = try root.authority("Authority", key: first.key, serial: [4]) {
+            $0.subjectKeyIdentifier = .octets([1, 2])
+        }
+        let leaf = try first.leaf()
+        let revoking = try newer([TestAuthority.entry([9])], by: second, isCurrent: true)
+        let lists = [try root.list(), try first.list(), revoking]
+        #expect(outcomes(lists, leaf, untrusted: [first]) == [.failed])
+        #expect(outcomes(lists, leaf, untrusted: [first, second]) == [.failed])
+    }
+
     @Test("The indirect list that a certificate refers to is searched in addition to its issuer's list")
     func indirectBesideDirect() throws {
         let signer = try root.authority("Signer of Lists", serial: [5])

@@ -112,10 +112,7 @@ extension VerifierRun {
         than known: [Lookup], at depth: Int, _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
     ) -> [NewerList] {
-        // A complete list that OpenSSL did not consult, although it consulted none, does not cover the certificate.
-        let hasNone = (consulted[depth] ?? []).isEmpty
-        let lists = hasNone ? material.lists.filter(\.isDelta) : material.lists
-        let candidates = lists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
+        let candidates = material.lists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
         let issuers = objects.distributionPoints(of: chain[depth]).flatMap(\.issuers) + [chain[depth].issuer]
         let keys = Set(known.map(\.list.issuerKey) + issuers.map(\.matchingKey))
         var searched = known.map(\.list)
@@ -168,9 +165,14 @@ extension VerifierRun {
         let replaced = [item.list.issuerKey, chain[depth].issuer.matchingKey]
         input.lists = input.lists.filter { !replaced.contains($0.issuerKey) } + [item.list]
         guard let run = try? VerifierRun(verifier, input, objects) else { return nil }
-        if run.trustsLists(at: depth) { return run.consulted[depth]?.first { $0.list === item.list } }
-        // OpenSSL takes the certificate on the path for the signer if the list has no authority key identifier, and it
-        // rejects another signer whose own status is unknown. Neither must hide a revocation.
+        if run.trustsLists(at: depth),
+            let found = run.consulted[depth]?.first(where: { $0.list === item.list })
+        {
+            return found
+        }
+        // OpenSSL takes the certificate on the path for the signer if the list has no authority key identifier. It ignores
+        // the list if the identifier is that of an older certificate with the same key, and it rejects another signer
+        // whose own status is unknown. None of this must hide a revocation.
         let hasOtherDefects = run.problems.contains {
             $0.kind == .revocation && $0.depth == depth && !$0.isMissingList && !$0.isRevoked
                 && !Self.signerDefects.contains(CInt(truncatingIfNeeded: $0.code))

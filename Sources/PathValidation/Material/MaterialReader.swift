@@ -54,10 +54,15 @@ package struct MaterialReader {
         }
     }
 
-    /// Whether text contains a PEM block of certificates, even if the block is damaged.
+    /// Whether text contains a PEM block of certificates, even if the block is damaged. The start of a block is a line of
+    /// its own.
     package static func containsCertificates(_ text: [UInt8]) -> Bool {
-        certificateLabels.union(bundleLabels).union([trustedLabel]).contains {
-            text.firstRange(of: Array("-----BEGIN \($0)-----".utf8)) != nil
+        let starts = certificateLabels.union(bundleLabels).union([trustedLabel]).map {
+            Array("-----BEGIN \($0)-----".utf8)
+        }
+        return text.split(separator: 0x0A).contains { line in
+            let line = line.last == 0x0D ? line.dropLast() : line
+            return starts.contains { line.elementsEqual($0) }
         }
     }
 
@@ -121,7 +126,7 @@ package struct MaterialReader {
         for block in blocks {
             guard block.label != Self.trustedLabel else {
                 throw CertificateError(
-                    .malformed,
+                    .missing,
                     "\(Self.trustedLabel) is an OpenSSL format with trust settings and is not supported; create a plain "
                         + "certificate with: openssl x509 -in FILE -out FILE.pem")
             }

@@ -29,7 +29,7 @@ package struct CertificateBundle: Sendable {
         defer { unsafe PKCS7_free(bundle) }
         guard unsafe OBJ_obj2nid(bundle.pointee.type) == NID_pkcs7_signed,
             let signed = unsafe bundle.pointee.d.sign
-        else { throw CertificateError(.malformed, "the PKCS #7 structure contains no certificates") }
+        else { throw CertificateError(.missing, "the PKCS #7 structure contains no certificates") }
         let certificates = unsafe OpenSSLASN1.elements(signed.pointee.cert)
         let lists = unsafe OpenSSLASN1.elements(signed.pointee.crl)
         guard unsafe certificates.count + lists.count <= mostItems else {
