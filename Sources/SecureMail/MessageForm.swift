@@ -80,16 +80,20 @@ struct MessageForm {
 
     /// The form of an entity that has a media type.
     private static func kind(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) -> Kind {
+        // Messages and multiparts allow no other encodings (RFC 2045, 6.4). Some programs decode them nevertheless.
+        let isUnencoded = ["7bit", "8bit", "binary"].contains(header.transferEncoding)
         switch type.name {
         case "application/pkcs7-mime", "application/x-pkcs7-mime":
             return .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
             return type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
+        case let name where name.hasPrefix("multipart/") && !isUnencoded: return .plain
         case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         case let name where name.hasPrefix("multipart/"):
             return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
         case "message/rfc822", "message/global":
+            guard isUnencoded || header.transferEncoding == "base64" else { return .plain }
             return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare

@@ -84,6 +84,24 @@ struct MessageExposureTests {
         #expect(around.isValid && around.checks.first?.outcome == .passed)
     }
 
+    @Test(
+        "Messages and multiparts in quoted-printable could contain an encrypted part"
+    )
+    func unread() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let encoded = String(decoding: stolen, as: UTF8.self).replacing("pkcs7-mime", with: "pkcs7=2Dmime")
+        let field = "Content-Transfer-Encoding: quoted-printable"
+        let inside = "--c\r\n\(encoded)\r\n--c--\r\n"
+        for part in [
+            "Content-Type: message/rfc822\r\n\(field)\r\n\r\n\(encoded)",
+            "Content-Type: multipart/mixed; boundary=c\r\n\(field)\r\n\r\n\(inside)",
+        ] {
+            let report = try await judge(
+                multipart([html, Array(part.utf8), html, try signedByEve(text)]))
+            #expect(!report.isValid)
+        }
+    }
+
     @Test("HTML next to a forwarded encrypted message makes the structure invalid, also if it is signed")
     func forwards() async throws {
         let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
