@@ -15,7 +15,7 @@ package struct CertificateBundle: Sendable {
     /// - Parameters:
     ///   - der: The bytes of the bundle.
     ///   - mostItems: The maximum total number of certificates and lists.
-    /// - Throws: `malformed` if the bytes cannot be decoded, are not SignedData, or exceed the maximum;
+    /// - Throws: `malformed` if the bytes cannot be decoded or exceed the maximum; `missing` if they are not SignedData;
     ///   `trailingBytes`.
     package init(der: [UInt8], mostItems: Int) throws(CertificateError) {
         let bundle = unsafe try OpenSSLASN1.decode(der, as: "a PKCS #7 bundle") {
