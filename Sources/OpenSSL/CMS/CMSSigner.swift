@@ -201,24 +201,23 @@ package struct CMSSigner: Sendable, Hashable {
         let chain = unsafe OPENSSL_sk_new_null()
         defer { unsafe OPENSSL_sk_free(chain) }
         unsafe OPENSSL_sk_push(chain, UnsafeRawPointer(certificate))
-        if identifier == NID_id_smime_aa_signingCertificate {
-            let value = try? unsafe OpenSSLASN1.decode(bytes, as: "an attribute") {
-                unsafe d2i_ESS_SIGNING_CERT(nil, $0, $1)
-            } free: {
+        let isFirstVersion = identifier == NID_id_smime_aa_signingCertificate
+        let free: (OpaquePointer?) -> Void = {
+            if isFirstVersion {
                 unsafe ESS_SIGNING_CERT_free($0)
+            } else {
+                unsafe ESS_SIGNING_CERT_V2_free($0)
             }
-            guard let value = unsafe value else { return nil }
-            defer { unsafe ESS_SIGNING_CERT_free(value) }
-            return unsafe OSSL_ESS_check_signing_certs(value, nil, chain, 1) == 1
         }
         let value = try? unsafe OpenSSLASN1.decode(bytes, as: "an attribute") {
-            unsafe d2i_ESS_SIGNING_CERT_V2(nil, $0, $1)
+            unsafe isFirstVersion ? d2i_ESS_SIGNING_CERT(nil, $0, $1) : d2i_ESS_SIGNING_CERT_V2(nil, $0, $1)
         } free: {
-            unsafe ESS_SIGNING_CERT_V2_free($0)
+            unsafe free($0)
         }
         guard let value = unsafe value else { return nil }
-        defer { unsafe ESS_SIGNING_CERT_V2_free(value) }
-        return unsafe OSSL_ESS_check_signing_certs(nil, value, chain, 1) == 1
+        defer { unsafe free(value) }
+        return unsafe OSSL_ESS_check_signing_certs(
+            isFirstVersion ? value : nil, isFirstVersion ? nil : value, chain, 1) == 1
     }
 
     /// Whether OpenSSL implements the digest.

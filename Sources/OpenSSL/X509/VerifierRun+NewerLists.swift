@@ -122,8 +122,8 @@ extension VerifierRun {
                 isNewer(list, than: known.map(\.list)),
                 !searched.contains(where: { objects.areEqual($0, list) })
             else { continue }
-            // A delta list belongs to a complete list, so it has the same signer or that of the certificate. Only the
-            // name of a self-signed certificate outside the path can be right.
+            // A delta list belongs to a complete list, so it has the same signer or that of the certificate. Anyone can
+            // create a self-signed certificate with the issuer's name.
             let signers =
                 list.isDelta
                 ? known.filter { !$0.list.isDelta && $0.list.issuerKey == list.issuerKey }
