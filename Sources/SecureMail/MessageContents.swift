@@ -58,10 +58,9 @@ package struct MessageContents: Sendable {
         package let hasAmbiguousType: Bool
         /// Whether no mail program loads remote content for the part: plain text and signatures.
         package let isInert: Bool
-        /// Whether the part contains other parts that were not read, for example because its boundary is ambiguous.
-        package var isUnread: Bool {
-            type.hasPrefix("multipart/") || ["message/rfc822", "message/global"].contains(type)
-        }
+        /// Whether the part could contain an S/MIME message that was not read, for example because its header or its
+        /// boundary is ambiguous.
+        package let isUnread: Bool
         /// The numbers of the multipart/alternative and multipart/related entities around the part. Mail programs show
         /// only one part of such an entity, or one as the frame of the others.
         package let choices: [Int]
@@ -145,7 +144,7 @@ package struct MessageReader {
     /// - Throws: `CMSError.Code.noMessage` if the file is neither a message nor CMS, and the errors of damaged headers;
     ///   `FileError`; any error that the lookup of keys throws, if it is neither `CMSError` nor `CertificateError`.
     package func read(_ descriptor: CInt) throws -> MessageContents {
-        let form = try MessageForm(descriptor, isOuter: true)
+        let form = try MessageForm(descriptor, as: .file)
         var opener = opener
         opener.work = PasswordWork()
         var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
@@ -176,8 +175,6 @@ private struct MessageWalk {
         var level = 0
         /// The numbers of the multipart/alternative and multipart/related entities around the entity.
         var choices: [Int] = []
-        /// Whether the parts are messages by default (multipart/digest, RFC 2046, 5.1.5).
-        var isDigest = false
 
         /// Whether the entity is part of the file's message itself, and not protected.
         var isOwn: Bool { !isForwarded && container == nil }
@@ -211,6 +208,7 @@ private struct MessageWalk {
     mutating func visitBody(_ form: MessageForm, _ place: Place) throws {
         switch form.kind {
         case .mixed(let reader, let boundary), .multipart(let reader, let boundary):
+            if form.hidesMessage { note(form, place) }
             try visitParts(reader, boundary, form, place)
         default: try visit(form, place.child(1))
         }
@@ -218,6 +216,7 @@ private struct MessageWalk {
 
     private mutating func visit(_ form: MessageForm, _ place: Place) throws {
         if case .plain = form.kind { return note(form, place) }
+        if form.hidesMessage { note(form, place) }
         noteLineEnds(of: form, place)
         guard place.level <= MailLimits.messageLevels else {
             limit = limit ?? "the message has more than \(MailLimits.messageLevels) levels of parts"
@@ -242,14 +241,19 @@ private struct MessageWalk {
             ?? "the header of \(owner) contains a CR or NUL that some programs read as the end of a line"
     }
 
-    private mutating func note(_ form: MessageForm, _ place: Place) {
+    /// Adds a part to ``contents``.
+    ///
+    /// - Parameter isRead: Whether the parts were read that an entity of its type contains.
+    private mutating func note(_ form: MessageForm, _ place: Place, isRead: Bool = false) {
         limit = limit ?? form.limit
-        let isMessage = place.isDigest && form.header?["Content-Type"] == nil
+        let isContainer =
+            form.type.hasPrefix("multipart/")
+            || ["message/rfc822", "message/global", "message/news"].contains(form.type)
         contents.append(
             MessageContents.ContentPart(
-                path: place.path ?? "1", type: isMessage ? "message/rfc822" : form.type,
-                hasAmbiguousType: form.isAmbiguous,
-                isInert: form.isInert && !place.isDigest, choices: place.choices, container: place.container,
+                path: place.path ?? "1", type: form.type, hasAmbiguousType: form.isAmbiguous,
+                isInert: form.isInert, isUnread: isContainer && !isRead || form.hidesMessage,
+                choices: place.choices, container: place.container,
                 hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
     }
 
@@ -259,7 +263,7 @@ private struct MessageWalk {
         var bodies = try PartReader(reader, boundary, scratch: scratch)
         var number = 0
         var place = place
-        place.isDigest = form.type == "multipart/digest"
+        let isDigest = form.type == "multipart/digest"
         // Other programs could read an ambiguous type as one of these.
         if ["multipart/alternative", "multipart/related"].contains(form.type) || form.isAmbiguous {
             choices += 1
@@ -275,14 +279,15 @@ private struct MessageWalk {
             let file = try bodies.next()
             // The form reads from the file, so the file must remain open.
             try withExtendedLifetime(file) {
-                try visit(try MessageForm(file.descriptor, isOuter: false), place.child(number))
+                try visit(
+                    try MessageForm(file.descriptor, as: isDigest ? .digestPart : .part), place.child(number))
             }
         }
         if bodies.isAmbiguous, place.isOwn {
             ambiguity =
                 ambiguity ?? "the message contains a CR that some programs read as the end of a line"
         }
-        if number == 0 { note(form, place) }
+        if number == 0 { note(form, place, isRead: !bodies.isAmbiguous) }
     }
 
     private mutating func visitMessage(
@@ -294,7 +299,6 @@ private struct MessageWalk {
             var place = place
             place.header = inner.header
             place.isForwarded = true
-            place.isDigest = false
             try visitBody(inner, place)
         }
     }
@@ -311,7 +315,7 @@ private struct MessageWalk {
         } catch is CMSError {
             return nil
         }
-        return try MessageForm(file.descriptor, isOuter: false)
+        return try MessageForm(file.descriptor, as: .message)
     }
 
     // MARK: - S/MIME parts
@@ -330,7 +334,7 @@ private struct MessageWalk {
         if keepsContent { parts[index].content = content }
         let isEncrypted = parts[index].isEncrypted
         try withExtendedLifetime(content) {
-            let payload = try MessageForm(content.descriptor, isOuter: false)
+            let payload = try MessageForm(content.descriptor, as: .part)
             var inner = place
             inner.container = index
             if case .message(let source) = payload.kind, payload.isWrapper {
@@ -379,7 +383,7 @@ private struct MessageWalk {
                     )
                 }
                 content = inner
-                form = try MessageForm(inner.descriptor, isOuter: false)
+                form = try MessageForm(inner.descriptor, as: .part)
                 switch form.kind {
                 case .cms, .signed, .signedWithoutBoundary: continue
                 case .plain, .mixed, .multipart, .message: return inner

@@ -14,39 +14,56 @@ struct MessageForm {
         case mixed(LineReader, boundary: String)
         /// Another multipart type, with the boundary between its parts.
         case multipart(LineReader, boundary: String)
-        /// message/rfc822 or message/global (RFC 2046, 5.2.1; RFC 6532, 3.7). The source returns the message inside.
+        /// message/rfc822, message/global or message/news (RFC 2046, 5.2.1; RFC 6532, 3.7; RFC 1036), or a file with the
+        /// name of a message. The source returns the message inside.
         case message(any ByteSource)
         /// Any other content.
         case plain
     }
 
+    /// What a file contains.
+    enum Entity {
+        /// The whole message, which may be bare CMS.
+        case file
+        /// A message inside another one.
+        case message
+        /// A part, or the content of a layer.
+        case part
+        /// A part of multipart/digest, which is a message by default (RFC 2046, 5.1.5).
+        case digestPart
+    }
+
     let kind: Kind
+    /// The media type in lower case; text/plain by default (RFC 2045, 5.2), or message/rfc822 in multipart/digest.
+    let type: String
     /// The headers; nil if the file has no headers.
     let header: MailHeader?
     /// Whether other programs could determine another media type: the headers are malformed, too large or ambiguous.
     private(set) var isAmbiguous = false
     /// The limit that the headers exceed, as a sentence without a full stop; nil if they were read.
     private(set) var limit: String?
+    /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
+    private(set) var hidesMessage = false
 
     /// Determines the form of a file from its first lines.
     ///
-    /// - Parameter isOuter: Whether the file is the whole message, which may be bare CMS. The content of a layer is
-    ///   always MIME.
     /// - Throws: `CMSError` for headers that are too large or damaged; `FileError`.
-    init(_ descriptor: CInt, isOuter: Bool) throws {
+    init(_ descriptor: CInt, as entity: Entity) throws {
+        let isOuter = entity == .file
+        let defaultType = entity == .digestPart ? "message/rfc822" : "text/plain"
         var reader = try LineReader(descriptor)
         if isOuter, let first = try reader.next() {
             // The header of a SEQUENCE with a length in the long or indefinite form. Text never begins with these
             // bytes.
             if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
-                header = nil
+                (header, type) = (nil, defaultType)
                 kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
                 return
             }
             if first.starts(with: "-----BEGIN CMS-----".utf8)
                 || first.starts(with: "-----BEGIN PKCS7-----".utf8)
             {
-                header = nil
+                (header, type) = (nil, defaultType)
                 kind = .cms(EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) })
                 return
             }
@@ -66,16 +83,23 @@ struct MessageForm {
             limit = error.code == .overLimit ? error.reason : nil
         }
         if !isAmbiguous {
-            isAmbiguous = try header?.isAmbiguous ?? !Self.beginsWithEmptyLine(descriptor)
+            // Some programs skip empty lines before the header of a message.
+            isAmbiguous =
+                try header?.isAmbiguous ?? (entity == .message || !Self.beginsWithEmptyLine(descriptor))
         }
         if isOuter, let header, header.fields.filter({ $0.is("Content-Type") }).count > 1 {
             throw CMSError(.malformed, "the message has more than one Content-Type field")
         }
-        guard let header, let type = header.contentType else {
-            kind = .plain
-            return
+        if let header, let type = header.contentType {
+            (self.type, kind) = (type.name, Self.kind(type, header, reader))
+            if case .plain = kind { hidesMessage = try HiddenMessage.isPossible(type, header, reader) }
+        } else {
+            type = defaultType
+            let isMessage = entity == .digestPart && !isAmbiguous
+            let isBase64 = header?.transferEncoding == "base64"
+            kind = isMessage ? .message(EncodedBody(reader, isBase64: isBase64)) : .plain
         }
-        kind = Self.kind(type, header, reader)
+        if isAmbiguous { hidesMessage = try HiddenMessage.declaresType(descriptor) }
     }
 
     /// The form of an entity that has a media type.
@@ -92,27 +116,26 @@ struct MessageForm {
         case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         case let name where name.hasPrefix("multipart/"):
             return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
-        case "message/rfc822", "message/global":
+        case "message/rfc822", "message/global", "message/news":
             guard isUnencoded || header.transferEncoding == "base64" else { return .plain }
             return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare
             // the name only in Content-Disposition.
+            guard type.name == "application/octet-stream" else { return .plain }
+            let isBase64 = header.transferEncoding == "base64"
+            if header.fileNames?.contains(where: { $0.lowercased().hasSuffix(".eml") }) == true {
+                return .message(EncodedBody(reader, isBase64: isBase64))
+            }
             let names = MailHeader(header.fields.filter { $0.is("Content-Disposition") }).fileNames ?? []
             let name = type.parameters["name"] ?? (names.count == 1 ? names[0] : "")
-            let isMessage =
-                type.name == "application/octet-stream" && name.lowercased().hasSuffix(".p7m")
-                && !type.isAmbiguous
-            return isMessage
-                ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
+            let isMessage = name.lowercased().hasSuffix(".p7m") && !type.isAmbiguous
+            return isMessage ? .cms(EncodedBody(reader, isBase64: isBase64)) : .plain
         }
     }
 }
 
 extension MessageForm {
-    /// The media type in lower case; text/plain by default (RFC 2045, 5.2).
-    var type: String { header?.contentType?.name ?? "text/plain" }
-
     /// Whether a message that is the whole content of an S/MIME part protects the header fields of the message around it
     /// (RFC 8551, 3.1). Otherwise it is only forwarded: the sender declares that, or protects the fields with the
     /// parameter hp of RFC 9788, 2.1.1.

@@ -83,7 +83,7 @@ package struct MessageOpener {
             let (protection, content) = try opener.open(form)
             return (try Self.layer(protection), content)
         }
-        let outer = try MessageForm(descriptor, isOuter: true)
+        let outer = try MessageForm(descriptor, as: .file)
         var parts: MixedParts?
         var next: OpenedLayer?
         switch outer.kind {
@@ -106,7 +106,7 @@ package struct MessageOpener {
             }
             // The form reads from the file, so the file must remain open.
             next = try withExtendedLifetime(opened.content) {
-                let form = try MessageForm(opened.content.descriptor, isOuter: false)
+                let form = try MessageForm(opened.content.descriptor, as: .part)
                 switch form.kind {
                 case .plain, .mixed, .multipart, .message: return nil
                 default: return try openLayer(form)

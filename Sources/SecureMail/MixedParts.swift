@@ -78,7 +78,7 @@ struct MixedParts {
     }
 
     private mutating func examine(_ file: UnnamedFile, _ path: String, level: Int) throws {
-        let form = try MessageForm(file.descriptor, isOuter: false)
+        let form = try MessageForm(file.descriptor, as: .part)
         var isMessage = false
         switch form.kind {
         case .mixed(let inner, let boundary):

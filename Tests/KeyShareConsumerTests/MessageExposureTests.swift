@@ -48,12 +48,19 @@ struct MessageExposureTests {
         Array("Content-Type: message/rfc822\r\n\r\n".utf8) + mail
     }
 
+    /// The CMS structure of a message in Base64.
+    private func der(of mail: [UInt8]) throws -> [UInt8] {
+        let text = String(decoding: mail, as: UTF8.self)
+        let start = try #require(text.range(of: "\r\n\r\n")?.upperBound)
+        return Array(
+            try #require(Data(base64Encoded: String(text[start...]), options: .ignoreUnknownCharacters)))
+    }
+
     /// Replaces the cipher AES-256-CBC by an unknown one.
     private func changingCipher(of mail: [UInt8]) throws -> [UInt8] {
         let text = String(decoding: mail, as: UTF8.self)
         let start = try #require(text.range(of: "\r\n\r\n")?.upperBound)
-        var der = Array(
-            try #require(Data(base64Encoded: String(text[start...]), options: .ignoreUnknownCharacters)))
+        var der = try der(of: mail)
         let cipher: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2A]
         der[try #require(der.firstRange(of: cipher)).upperBound - 1] = 0x7F
         return Array(text[..<start].utf8) + MailText.base64(der)
@@ -128,7 +135,89 @@ struct MessageExposureTests {
         #expect(!report.isValid && report.ownParts.allSatisfy(\.isValid))
         #expect(report.checks.first?.outcome == .unsettled)
         #expect(report.checks.first?.explanation.contains("part 2 (multipart/") == true)
-        let digest = multipart([Array("\r\nFrom: a@mail.example\r\n\r\nx".utf8)], type: "digest")
-        #expect(try await judge(try signedByEve(digest)).checks.first?.outcome == .unsettled)
+    }
+
+    @Test(
+        "An encrypted part makes the structure unsettled, whatever its header says",
+        arguments: [
+            "no field\r\nContent-Type: application/pkcs7-mime",
+            "Content-Type: application/pkcs7-mime\r\nContent-Type: text/plain",
+            "Content-Type: application/pkcs7-mime smime-type=enveloped-data",
+            "X: 1\rContent-Type: application/pkcs7-mime\r\nContent-Type: multipart/mixed; boundary=c",
+            "Content-Type: application/octet-stream",
+            "Content-Type: application/octet-stream; name*=utf-8''smime%2Ep7m",
+            "Content-Type: application/octet-stream; name=\"=?utf-8?B?c21pbWUucDdt?=\"",
+            "Content-Type: application/octet-stream; name=a.bin; filename=smime.p7m",
+            "Content-Type: application/pkcs7-signature",
+            "Content-Type: application/x-pkcs7-signature; name=a.p7s",
+        ])
+    func misdeclared(_ header: String) async throws {
+        let der = try der(of: try dana.encrypted(MessageSender.body, .aes256CBC))
+        let escaped = der.map { ($0 < 16 ? "=0" : "=") + String($0, radix: 16, uppercase: true) }.joined(
+            separator: "=\r\n")
+        for body in [
+            MailText.base64(der), Array("!!\r\n".utf8) + MailText.base64(der), der, Array(escaped.utf8),
+        ] {
+            let part = Array((header + "\r\nContent-Transfer-Encoding: base64\r\n\r\n").utf8) + body
+            for mail in [multipart([html, part, html, try signedByEve(text)]), try signedByEve(part)] {
+                let report = try await judge(mail)
+                #expect(!report.isValid && report.checks.first?.outcome == .unsettled)
+                #expect(report.checks.first?.explanation.contains("could contain an encrypted part") == true)
+            }
+        }
+    }
+
+    @Test("A signed message could contain an encrypted one if its attachment could be named .p7m")
+    func misnamed() async throws {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(text)
+        let signature = try CMSSignature.sign(file.descriptor, as: eve.certificate, with: eve.key)
+        for (names, outcome) in [
+            ("; name*0=smime.p; name*1=7m", Verification.Outcome.unsettled),
+            ("; name=smime.p7m (x)", .unsettled),
+            ("; name=certificates.p7b", .passed), ("", .passed),
+        ] {
+            let header =
+                "Content-Type: application/octet-stream\(names)\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+            let part = Array(header.utf8) + MailText.base64(signature)
+            #expect(
+                try await judge(try signedByEve(multipart([html, part]))).checks.first?.outcome == outcome,
+                "\(names)")
+        }
+    }
+
+    @Test(
+        "Forwarded messages are found in all forms that mail programs open",
+        arguments: [
+            "Content-Type: message/news\r\n\r\n",
+            "Content-Type: application/octet-stream; name=a.EML\r\n\r\n",
+            "Content-Type: message/rfc822\r\n\r\n\r\n",
+            "Content-Type: message/rfc822\r\n\r\n>From a@mail.example Fri Nov 27 12:00:00 2026\r\n",
+        ])
+    func forwardedForms(_ header: String) async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let parts = [html, Array(header.utf8) + stolen, html, try signedByEve(text)]
+        let report = try await judge(multipart(parts))
+        #expect(!report.isValid && report.checks.first?.outcome != .passed)
+        let harmless = Array(header.utf8) + Array("Subject: x\r\n\r\nHello\r\n".utf8)
+        #expect(try await judge(try signedByEve(multipart([text, harmless]))).isValid)
+    }
+
+    @Test("Digests, bounces without a text, and signed files without a header are read as a whole")
+    func readable() async throws {
+        let digest = multipart(
+            [Array("\r\nFrom: a@mail.example\r\n\r\nx".utf8), Array("X: 1\r\n\r\nFrom: a@b\r\n\r\nx".utf8)],
+            type: "digest")
+        let bounce = multipart([
+            text, forwarded(Array("Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n".utf8)),
+        ])
+        for content in [digest, bounce, Array("Hello, Dana.\r\n".utf8)] {
+            #expect(try await judge(try signedByEve(content)).isValid)
+        }
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let report = try await judge(
+            try signedByEve(
+                multipart([html, multipart([Array("\r\n".utf8) + stolen], boundary: "d", type: "digest")])))
+        #expect(report.checks.first?.outcome == .failed)
     }
 }

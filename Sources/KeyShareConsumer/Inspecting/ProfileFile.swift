@@ -102,21 +102,9 @@ package struct ProfileFile: Sendable {
     /// The content and the certificates of a signed message; nil for other messages.
     private static func signed(_ bytes: [UInt8]) -> (content: [UInt8], certificates: [Certificate])? {
         var content: [UInt8] = []
-        guard let structure = try? CMSStructure(reading: WholeSource(bytes), content: { content += $0 }),
+        guard let structure = try? CMSStructure(reading: ArraySource(bytes), content: { content += $0 }),
             structure.kind == .signedData, isLikely(content)
         else { return nil }
         return (content, (try? CMSSignature(structure))?.certificates ?? [])
-    }
-
-    /// Bytes in memory as a source.
-    private struct WholeSource: ByteSource {
-        private var bytes: [UInt8]
-
-        init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-        mutating func next() -> ArraySlice<UInt8> {
-            defer { bytes = [] }
-            return bytes[...]
-        }
     }
 }

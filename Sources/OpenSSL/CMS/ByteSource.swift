@@ -6,6 +6,20 @@ package protocol ByteSource {
     mutating func next() throws -> ArraySlice<UInt8>
 }
 
+/// A source that returns the bytes of an array in one piece.
+package struct ArraySource: ByteSource {
+    private var bytes: ArraySlice<UInt8>
+
+    /// Creates a source of these bytes.
+    package init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
+
+    /// Returns all bytes the first time, and none after that.
+    package mutating func next() -> ArraySlice<UInt8> {
+        defer { bytes = [] }
+        return bytes
+    }
+}
+
 /// The limits for reading CMS messages.
 package enum CMSLimits {
     /// The maximum number of bytes of a message, not counting the content: recipients, certificates, signatures and

@@ -74,7 +74,7 @@ package struct CMSDescription: Sendable {
     ///
     /// - Throws: `CMSError`, also `.unsupported` for a content type without a ``CMSStructure/Kind``.
     package init(der: [UInt8]) throws {
-        try self.init(try CMSStructure(reading: WholeSource(bytes: der)) { _ in })
+        try self.init(try CMSStructure(reading: ArraySource(der)) { _ in })
     }
 
     private init(_ structure: CMSStructure, _ message: OpaquePointer) throws {
@@ -106,15 +106,5 @@ package struct CMSDescription: Sendable {
             try? Certificate(der: unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509($0, $1) })
         }
         encodedLists = unsafe CMSSignature.encodedLists(in: message)
-    }
-
-    /// Bytes in memory as a source.
-    private struct WholeSource: ByteSource {
-        var bytes: [UInt8]
-
-        mutating func next() -> ArraySlice<UInt8> {
-            defer { bytes = [] }
-            return bytes[...]
-        }
     }
 }

@@ -36,6 +36,14 @@ package struct CMSStructure: Sendable {
         self = try CMSStructureReader.read(source, content)
     }
 
+    /// Reads the content type at the beginning of a message (ContentInfo, RFC 5652, 3), as a dotted object identifier.
+    /// Returns nil if the source does not begin with a ContentInfo. The rest of the source is not read.
+    ///
+    /// - Throws: Any error of the source.
+    package static func contentType(at source: any ByteSource) throws -> String? {
+        try CMSStructureReader.contentType(at: source)
+    }
+
     fileprivate init(
         kind: Kind, hasContent: Bool, contentEncryption: String?, encoded: [UInt8]
     ) {
@@ -88,6 +96,18 @@ private struct CMSStructureReader {
         return CMSStructure(
             kind: kind, hasContent: reader.hasContent, contentEncryption: reader.contentEncryption,
             encoded: reader.encoded)
+    }
+
+    static func contentType(at source: any ByteSource) throws -> String? {
+        var reader = CMSStructureReader(source)
+        do {
+            let outer = try reader.stream.header()
+            let type = try reader.stream.header()
+            guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed, type.is(V_ASN1_OBJECT) else { return nil }
+            return try reader.identifier(type)
+        } catch let error as CMSError where error.code == .malformed {
+            return nil
+        }
     }
 
     private static func kind(_ oid: String) throws(CMSError) -> CMSStructure.Kind {
