@@ -6,7 +6,8 @@ import Testing
 struct HostConstraintTests {
     /// The failed checks of a certificate below an authority that excludes one name.
     private func failures(
-        excluded: GeneralName, commonName: String = "User", _ names: GeneralName...
+        excluded: GeneralName, commonName: String = "User", _ names: GeneralName...,
+        extendedKeyUsage: [String] = []
     ) throws -> [Verification.Kind] {
         let root = try TestAuthority.root("Root")
         let authority = try root.authority("Authority") { $0.excludedNames = [excluded] }
@@ -14,6 +15,7 @@ struct HostConstraintTests {
         let leaf = try authority.leaf {
             $0.subject = try DistinguishedName([.init("CN", commonName)])
             $0.subjectAlternativeNames = names
+            $0.extendedKeyUsage = extendedKeyUsage
         }
         return trial.failures(leaf)
     }
@@ -86,6 +88,20 @@ struct HostConstraintTests {
             #expect(found == (isValid ? [] : [.nameConstraints]), "\(commonName)")
             let host = GeneralName.dNSName("www.good.example")
             #expect(try failures(excluded: name, commonName: commonName, host) == [], "\(commonName)")
+        }
+    }
+
+    @Test("The common name of a person is not compared with constraints on hosts")
+    func commonNamesOfPersons() throws {
+        for (name, usages, isValid) in [
+            ("EXAMPLE.DANA.1234567890", [], true), ("EXAMPLE.DANA", [], false),
+            ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.4"], true), ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.1"], false),
+            ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"], false),
+        ] {
+            let found = try failures(
+                excluded: .dNSName(""), commonName: name, .rfc822Name("dana@mail.example"),
+                extendedKeyUsage: usages)
+            #expect(found == (isValid ? [] : [.nameConstraints]), "\(name) \(usages)")
         }
     }
 

@@ -189,7 +189,7 @@ package struct CertificateVerifier: Sendable {
     }
 
     /// The anyExtendedKeyUsage of RFC 5280 4.2.1.12.
-    private static let anyExtendedKeyUsage = "2.5.29.37.0"
+    static let anyExtendedKeyUsage = "2.5.29.37.0"
 
     /// Whether the extended key usages of a certificate on the path of `leaf` allow the purpose; true if the purpose
     /// requires none.

@@ -207,6 +207,10 @@ struct VerifierRun {
         if let level = verifier.securityLevel {
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, CInt(clamping: level))
         }
+        // OpenSSL would compare the names of persons with the constraints of host names.
+        if VerificationObjects.commonHosts(of: input.leaf).isEmpty {
+            unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+        }
         unsafe X509_VERIFY_PARAM_set_depth(parameters, CInt(CertificateVerifier.mostLinks))
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
     }

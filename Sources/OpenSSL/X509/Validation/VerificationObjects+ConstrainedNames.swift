@@ -105,12 +105,18 @@ extension VerificationObjects {
     }
 
     /// The common names of a certificate that programs may accept as host names: those with the form of one, if no
-    /// alternative name is a host name and the certificate is not an authority's.
-    private static func commonHosts(of certificate: Certificate) -> [GeneralName] {
+    /// alternative name is a host name and the certificate is neither an authority's nor only for other purposes than
+    /// servers. The last label of a host name is not a number (RFC 1123, 2.1), unlike that of `DOE.JANE.1234567890`.
+    static func commonHosts(of certificate: Certificate) -> [GeneralName] {
+        let servers =
+            (CertificatePurpose.sslserver.extendedKeyUsages ?? []) + [CertificateVerifier.anyExtendedKeyUsage]
         guard !certificate.isCertificateAuthority,
+            certificate.extendedKeyUsage?.contains(where: servers.contains) != false,
             !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
         else { return [] }
-        return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
+        return certificate.subject.values(of: "2.5.4.3")
+            .filter { $0.split(separator: ".").last?.allSatisfy(\.isNumber) == false }
+            .map { .dNSName($0) }
             .filter { !$0.isMalformedHost && $0.parentDomain != nil }
     }
 
