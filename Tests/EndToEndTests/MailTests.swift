@@ -48,7 +48,7 @@ struct MailTests {
     @Test("expected.json names the keys for each message, and each identity and purpose has a message")
     func expectations() async throws {
         let messages = try await mail()
-        #expect(messages.count == 2 + 2 + 2)
+        #expect(messages.count == 6)
         let encrypted = messages.filter { !$0.recipients.isEmpty }
         #expect(encrypted.map(\.recipients.count).sorted() == [1, 1, 1, 2])
         #expect(messages.count { $0.signer != nil } == 3)

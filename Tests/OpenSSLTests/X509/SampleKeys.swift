@@ -87,6 +87,8 @@ extension [UInt8] {
     /// The octets of a hexadecimal text, two digits for each. All other characters are skipped.
     init(hex: String) {
         let digits = hex.compactMap(\.hexDigitValue)
-        self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+        self = stride(from: 0, to: digits.count - 1, by: 2).map { (index: Int) -> UInt8 in
+            UInt8(digits[index] * 16 + digits[index + 1])
+        }
     }
 }
