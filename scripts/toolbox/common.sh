@@ -30,7 +30,8 @@ build_tests() {
     folder=$(scripts/toolbox/built-tests "$@")
 }
 
-# Runs all built tests, in turns, with these options of `swift test`.
+# Runs built tests in turns: `test_in_turns PART [OPTION ...]`. PART is `libraries`, `commands` or `all`, and the options
+# are those of `swift test`. The tests of the commands are those that need executables.
 #
 # Tests that compute for a long time would starve tests that use sockets. Tests of the built commands and of consumers
 # need all processors. These run one test at a time, because starting a process reads the list of open files, and
@@ -39,6 +40,8 @@ build_tests() {
 #
 # `patience` multiplies the time limit of a turn, for builds that are slower than usual.
 test_in_turns() {
+    local selected=$1
+    shift
     local status=0 consumers='^ConformanceTests\.' commands='^EndToEndTests\.'
     local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
     # A crash ends the run immediately; a backtrace of that many threads would take too long.
@@ -49,18 +52,22 @@ test_in_turns() {
     turn() {
         timeout $(($2 * ${patience:-1})) swift test --skip-build "${@:3}" 2>&1 | tee "$logs/$1" || status=$?
     }
-    turn units 1800 --skip "$sockets|$commands|$consumers" "$@"
-    turn sockets 600 --filter "$sockets" "$@"
-    turn consumers 600 --no-parallel --filter "$consumers" "$@"
-    # Four parts in parallel, because few commands use more than one processor, and many tests wait.
-    local part parts=()
-    for part in '[ABD-O]' P '[Q-Z]'; do
-        (turn "commands-$part" 1800 --ignore-lock --no-parallel --filter "$commands$part" "$@" >/dev/null && exit $status) &
-        parts+=($!)
-    done
-    turn commands-C 1800 --ignore-lock --no-parallel --filter "${commands}C" "$@"
-    for part in "${parts[@]}"; do wait "$part" || status=$?; done
-    cat "$logs"/commands-[!C]*
+    if [ "$selected" != commands ]; then
+        turn units 1800 --skip "$sockets|$commands|$consumers" "$@"
+        turn sockets 600 --filter "$sockets" "$@"
+        turn consumers 600 --no-parallel --filter "$consumers" "$@"
+    fi
+    if [ "$selected" != libraries ]; then
+        # Four parts in parallel, because few commands use more than one processor, and many tests wait.
+        local part parts=()
+        for part in '[ABD-O]' P '[Q-Z]'; do
+            (turn "commands-$part" 1800 --ignore-lock --no-parallel --filter "$commands$part" "$@" >/dev/null && exit $status) &
+            parts+=($!)
+        done
+        turn commands-C 1800 --ignore-lock --no-parallel --filter "${commands}C" "$@"
+        for part in "${parts[@]}"; do wait "$part" || status=$?; done
+        cat "$logs"/commands-[!C]*
+    fi
     if [ $status -ne 0 ]; then
         printf '\nFailures (%d):\n' $status
         # A crash has no line of its own, so the last lines of each turn are printed, too.
