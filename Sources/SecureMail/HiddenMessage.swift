@@ -2,29 +2,23 @@ internal import Foundation
 internal import OpenSSL
 internal import PrivateFiles
 
-/// Finds out whether a part could be an S/MIME message for some mail programs, although its header declares another type.
-/// An attacker could place such a part next to HTML, which sends the decrypted text to a server (Efail).
-enum HiddenMessage {
-    /// Whether mail programs could open a part that has this unambiguous header, because of the content or the file name.
+/// Finds out whether a part could be a message, or an S/MIME message, for some mail programs, although its header declares
+/// another type. An attacker could place such a part next to HTML, which sends the decrypted text to a server (Efail).
+struct HiddenMessage {
+    /// The open file of the part.
+    let descriptor: CInt
+    let header: MailHeader
+    /// A reader whose next byte is the first one of the body.
+    let reader: LineReader
+
+    /// Whether mail programs could open the part because of its content or its file name.
     ///
-    /// - Parameter reader: A reader whose next byte is the first one of the body.
     /// - Throws: `FileError`.
-    static func isPossible(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) throws -> Bool {
-        let signatures = ["application/pkcs7-signature", "application/x-pkcs7-signature"]
-        guard type.name == "application/octet-stream" || signatures.contains(type.name) else { return false }
-        switch try contentType(reader) {
-        case nil: return false
-        case OID.signedData:
-            guard let names = header.fileNames else { return true }
-            // Programs join the parts of divided names, and decode names of both encodings (RFC 2047, RFC 2231).
-            let name = MailText.decoded(headerValue: names.joined())
-            return (name.removingPercentEncoding ?? name).lowercased().contains("p7m")
-        default: return true
-        }
+    func isPossible() throws -> Bool {
+        try header.mayBeMessageFile || header.contentType == nil && containsEncodedFile() || containsMessage()
     }
 
-    /// Whether the first lines of a part contain the name of the field that declares the media type. Empty lines before
-    /// them are skipped.
+    /// Whether the first lines of a file declare a media type. Empty lines before them are skipped.
     ///
     /// - Throws: `FileError`.
     static func declaresType(_ descriptor: CInt) throws -> Bool {
@@ -41,36 +35,109 @@ enum HiddenMessage {
                 continue
             }
             isFound = true
-            if String(decoding: line, as: UTF8.self).lowercased().contains("content-type") { return true }
+            let text = String(decoding: line, as: UTF8.self)
+            // Some programs end lines at other characters, too.
+            let starts = text.unicodeScalars.split(whereSeparator: MailHeader.lineEnds.contains).map {
+                String($0).trimmedOfBlanks.lowercased()
+            }
+            if starts.contains(where: { $0.wholeMatch(of: /content-type\s*:.*/) != nil }) { return true }
         }
         return false
     }
 
-    /// The content type of the CMS structure at the beginning of a body, in any transfer encoding; nil if there is none.
-    private static func contentType(_ reader: LineReader) throws -> String? {
-        var reader = reader
-        let first = try reader.rest()
-        for bytes in [Array(first), MailText.quotedPrintableDecoded(Array(first))] {
-            if let type = try CMSStructure.contentType(at: ArraySource(bytes)) { return type }
+    /// Whether the body begins with a CMS structure, in any transfer encoding, that contains content. A signature without
+    /// content and a list of certificates hide nothing.
+    private func containsMessage() throws -> Bool {
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        let decoders: [(LineReader) -> any ByteSource] = [
+            { EncodedBody($0, isBase64: false) }, { QuotedPrintableBody(reader: $0) },
+            { LenientBase64(reader: $0) },
+        ]
+        for decoder in decoders {
+            lseek(descriptor, position, SEEK_SET)
+            switch try CMSStructure.contentType(at: decoder(reader)) {
+            case OID.envelopedData, OID.authEnvelopedData, OID.compressedData: return true
+            case OID.signedData:
+                lseek(descriptor, position, SEEK_SET)
+                do {
+                    if try CMSStructure(reading: decoder(reader), content: { _ in }).hasContent {
+                        return true
+                    }
+                } catch is CMSError {
+                    return true
+                }
+            default: break
+            }
         }
-        return try CMSStructure.contentType(at: LenientBase64(text: first, reader: reader))
+        return false
+    }
+
+    /// Whether the body contains a file in uuencode or yEnc, which some programs decode in text without a media type.
+    private func containsEncodedFile() throws -> Bool {
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
+        var reader = reader
+        while let line = try reader.next() {
+            guard line.starts(with: "begin".utf8) || line.starts(with: "=ybegin".utf8) else { continue }
+            let text = String(decoding: line.prefix(200), as: UTF8.self)
+            if text.prefixMatch(of: #/(?:=ybegin|begin(?:-base64)? [0-7]{3,4}) /#) != nil { return true }
+        }
+        return false
+    }
+}
+
+extension MailHeader {
+    /// The media types of files that mail programs open by their names.
+    static let unspecificTypes: Set<String> = [
+        "application/octet-stream", "application/x-unknown-content-type",
+    ]
+
+    /// The file name that mail programs could find, in lower case: the parts of a divided name joined, and decoded from
+    /// both encodings (RFC 2047, RFC 2231).
+    var decodedFileName: String {
+        let joined =
+            fileNames?.joined()
+            ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value).joined()
+        let name = MailText.decoded(headerValue: joined)
+        return (name.removingPercentEncoding ?? name).lowercased()
+    }
+
+    /// Whether mail programs could open a part with this header as a message because of its file name.
+    var mayBeMessageFile: Bool {
+        guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
+        let (name, isClear) = (decodedFileName, fileNames != nil)
+        return [".eml", ".mht", ".mhtml", ".nws", ".mail"].contains {
+            isClear ? name.hasSuffix($0) : name.contains($0)
+        }
+    }
+}
+
+/// Decodes a body in quoted-printable.
+private struct QuotedPrintableBody: ByteSource {
+    var reader: LineReader
+
+    mutating func next() throws -> ArraySlice<UInt8> {
+        while let line = try reader.next() {
+            let bytes = MailText.quotedPrintableDecoded(Array(line))
+            if !bytes.isEmpty { return bytes[...] }
+        }
+        return []
     }
 }
 
 /// Decodes Base64 as mail programs do, which ignore other characters (RFC 2045, 6.8).
 private struct LenientBase64: ByteSource {
-    var text: ArraySlice<UInt8>
-    var reader: LineReader
+    private var reader: LineReader
     private let decoder = Base64Decoder()
+    /// The number of digits in the last group of four, which can be incomplete.
+    private var count = 0
 
-    init(text: ArraySlice<UInt8>, reader: LineReader) {
-        self.text = text
-        self.reader = reader
-    }
+    init(reader: LineReader) { self.reader = reader }
 
     mutating func next() throws -> ArraySlice<UInt8> {
-        while !text.isEmpty {
-            let digits = text.filter { byte in
+        while true {
+            let text = try reader.rest()
+            var digits = text.filter { byte in
                 switch byte {
                 case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
@@ -78,10 +145,13 @@ private struct LenientBase64: ByteSource {
                 default: false
                 }
             }
-            let bytes = decoder.decode(digits[...]) ?? []
-            text = try reader.rest()
-            if !bytes.isEmpty { return bytes[...] }
+            count = (count + digits.count) % 4
+            if text.isEmpty {
+                if count < 2 { return [] }
+                digits = Array(repeating: UInt8(ascii: "="), count: 4 - count)
+                count = 0
+            }
+            if let bytes = decoder.decode(digits[...]), !bytes.isEmpty { return bytes[...] }
         }
-        return []
     }
 }

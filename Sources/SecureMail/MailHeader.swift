@@ -41,17 +41,21 @@ package struct MailHeader: Sendable {
         return found.count == 1 ? found.first.flatMap { ContentType($0.value) } : nil
     }
 
-    /// Whether other programs could find another media type in the header: Content-Type occurs more than once or contains
-    /// no media type, or a field contains a control character that some programs consider the end of a line.
+    /// The characters that some programs consider the end of a line.
+    static let lineEnds: Set<Unicode.Scalar> = [
+        "\0", "\r", "\u{B}", "\u{C}", "\u{1C}", "\u{1D}", "\u{1E}", "\u{85}",
+    ]
+
+    /// Whether other programs could find another media type or encoding in the header: Content-Type occurs more than once
+    /// or contains no media type, Content-Transfer-Encoding occurs more than once, or a field contains a control
+    /// character that some programs consider the end of a line.
     var isAmbiguous: Bool {
-        let lineEnds: Set<Unicode.Scalar> = [
-            "\0", "\r", "\u{B}", "\u{C}", "\u{1C}", "\u{1D}", "\u{1E}", "\u{85}",
-        ]
-        return hasStrayLineEnd
+        hasStrayLineEnd
             || fields.contains { $0.is("Content-Type") } && contentType == nil
             || fields.contains { field in
-                field.value.unicodeScalars.contains { lineEnds.contains($0) }
+                field.value.unicodeScalars.contains { Self.lineEnds.contains($0) }
             }
+            || fields.count { $0.is("Content-Transfer-Encoding") } > 1
     }
 
     /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.

@@ -287,7 +287,7 @@ private struct MessageWalk {
             ambiguity =
                 ambiguity ?? "the message contains a CR that some programs read as the end of a line"
         }
-        if number == 0 { note(form, place, isRead: !bodies.isAmbiguous) }
+        if number == 0 || bodies.isAmbiguous { note(form, place, isRead: !bodies.isAmbiguous) }
     }
 
     private mutating func visitMessage(

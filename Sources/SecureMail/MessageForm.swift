@@ -92,19 +92,31 @@ struct MessageForm {
         }
         if let header, let type = header.contentType {
             (self.type, kind) = (type.name, Self.kind(type, header, reader))
-            if case .plain = kind { hidesMessage = try HiddenMessage.isPossible(type, header, reader) }
         } else {
             type = defaultType
             let isMessage = entity == .digestPart && !isAmbiguous
-            let isBase64 = header?.transferEncoding == "base64"
-            kind = isMessage ? .message(EncodedBody(reader, isBase64: isBase64)) : .plain
+            kind = isMessage ? Self.message(header, reader) : .plain
         }
-        if isAmbiguous { hidesMessage = try HiddenMessage.declaresType(descriptor) }
+        if case .plain = kind {
+            let body = header == nil ? try LineReader(descriptor) : reader
+            hidesMessage = try HiddenMessage(
+                descriptor: descriptor, header: header ?? MailHeader([]), reader: body
+            ).isPossible()
+        }
+        if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
+    }
+
+    /// A message inside another one, or ``Kind/plain`` if its transfer encoding is not allowed (RFC 2045, 6.4). Some
+    /// programs decode it nevertheless.
+    private static func message(_ header: MailHeader?, _ reader: LineReader) -> Kind {
+        let encoding = header?.transferEncoding ?? "7bit"
+        guard ["7bit", "8bit", "binary", "base64"].contains(encoding) else { return .plain }
+        return .message(EncodedBody(reader, isBase64: encoding == "base64"))
     }
 
     /// The form of an entity that has a media type.
     private static func kind(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) -> Kind {
-        // Messages and multiparts allow no other encodings (RFC 2045, 6.4). Some programs decode them nevertheless.
+        // Multiparts allow no other encodings (RFC 2045, 6.4). Some programs decode them nevertheless.
         let isUnencoded = ["7bit", "8bit", "binary"].contains(header.transferEncoding)
         switch type.name {
         case "application/pkcs7-mime", "application/x-pkcs7-mime":
@@ -117,20 +129,17 @@ struct MessageForm {
         case let name where name.hasPrefix("multipart/"):
             return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
         case "message/rfc822", "message/global", "message/news":
-            guard isUnencoded || header.transferEncoding == "base64" else { return .plain }
-            return .message(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
+            return message(header, reader)
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare
             // the name only in Content-Disposition.
-            guard type.name == "application/octet-stream" else { return .plain }
-            let isBase64 = header.transferEncoding == "base64"
-            if header.fileNames?.contains(where: { $0.lowercased().hasSuffix(".eml") }) == true {
-                return .message(EncodedBody(reader, isBase64: isBase64))
+            if header.mayBeMessageFile { return header.fileNames == nil ? .plain : message(header, reader) }
+            guard type.name == "application/octet-stream", !type.isAmbiguous else { return .plain }
+            let names = ["Content-Type", "Content-Disposition"].map { field in
+                MailHeader(header.fields.filter { $0.is(field) }).decodedFileName
             }
-            let names = MailHeader(header.fields.filter { $0.is("Content-Disposition") }).fileNames ?? []
-            let name = type.parameters["name"] ?? (names.count == 1 ? names[0] : "")
-            let isMessage = name.lowercased().hasSuffix(".p7m") && !type.isAmbiguous
-            return isMessage ? .cms(EncodedBody(reader, isBase64: isBase64)) : .plain
+            return (names[0].isEmpty ? names[1] : names[0]).hasSuffix(".p7m")
+                ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
     }
 }

@@ -137,8 +137,20 @@ struct MessageExposureTests {
         #expect(report.checks.first?.explanation.contains("part 2 (multipart/") == true)
     }
 
+    /// The encodings of an encrypted message that mail programs decode.
+    private func bodies() throws -> [[UInt8]] {
+        let der = try der(of: try dana.encrypted(MessageSender.body, .aes256CBC))
+        let escaped = der.map { ($0 < 16 ? "=0" : "=") + String($0, radix: 16, uppercase: true) }
+            .joined(separator: "=\r\n")
+        let breaks = String(repeating: "=\r\n", count: 22_000)
+        return [
+            MailText.base64(der), Array("!!\r\n".utf8) + MailText.base64(der), der, Array(escaped.utf8),
+            Array((breaks + escaped).utf8),
+        ]
+    }
+
     @Test(
-        "An encrypted part makes the structure unsettled, whatever its header says",
+        "An encrypted part is noticed, whatever its header says",
         arguments: [
             "no field\r\nContent-Type: application/pkcs7-mime",
             "Content-Type: application/pkcs7-mime\r\nContent-Type: text/plain",
@@ -150,40 +162,71 @@ struct MessageExposureTests {
             "Content-Type: application/octet-stream; name=a.bin; filename=smime.p7m",
             "Content-Type: application/pkcs7-signature",
             "Content-Type: application/x-pkcs7-signature; name=a.p7s",
+            "Content-Type: application/xpkcs7mime", "Content-Type: image/x-pkcs7-mime",
+            "Content-Type: application/x-unknown-content-type; name=smime.p7m",
         ])
     func misdeclared(_ header: String) async throws {
-        let der = try der(of: try dana.encrypted(MessageSender.body, .aes256CBC))
-        let escaped = der.map { ($0 < 16 ? "=0" : "=") + String($0, radix: 16, uppercase: true) }.joined(
-            separator: "=\r\n")
-        for body in [
-            MailText.base64(der), Array("!!\r\n".utf8) + MailText.base64(der), der, Array(escaped.utf8),
-        ] {
+        for body in try bodies() {
             let part = Array((header + "\r\nContent-Transfer-Encoding: base64\r\n\r\n").utf8) + body
-            for mail in [multipart([html, part, html, try signedByEve(text)]), try signedByEve(part)] {
-                let report = try await judge(mail)
-                #expect(!report.isValid && report.checks.first?.outcome == .unsettled)
-                #expect(report.checks.first?.explanation.contains("could contain an encrypted part") == true)
-            }
+            let report = try await judge(try signedByEve(multipart([html, part])))
+            #expect(!report.isValid && report.checks.first?.outcome != .passed)
+            #expect(report.checks.first?.explanation.contains("encrypted part") == true)
+            #expect(try await !judge(multipart([html, part, html, try signedByEve(text)])).isValid)
         }
     }
 
-    @Test("A signed message could contain an encrypted one if its attachment could be named .p7m")
-    func misnamed() async throws {
+    @Test("A part is noticed in which mail programs could find an encrypted file")
+    func encodedFiles() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        for part in [
+            "Content-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\nbegin 644 smime.p7m\r\nM,(!\r\n",
+            "X: 1\r\n\r\n=ybegin line=128 size=9 name=smime.p7m\r\n",
+            "Content-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\nx\r--c\rContent-Type: x/y\r\r\n--c--\r\n",
+            "Content-Type: application/octet-stream; name=a.eml\r\nContent-Transfer-Encoding: x-uuencode\r\n\r\n",
+            "Content-Type: application/octet-stream; name=a.eml (x)\r\n\r\n",
+        ] {
+            let report = try await judge(try signedByEve(multipart([html, Array(part.utf8) + stolen])))
+            #expect(!report.isValid && report.checks.first?.outcome == .unsettled, "\(part)")
+        }
+    }
+
+    @Test(
+        "A signed structure is noticed if it has content, but no detached signature or list of certificates")
+    func signedAttachments() async throws {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(text)
         let signature = try CMSSignature.sign(file.descriptor, as: eve.certificate, with: eve.key)
-        for (names, outcome) in [
-            ("; name*0=smime.p; name*1=7m", Verification.Outcome.unsettled),
-            ("; name=smime.p7m (x)", .unsettled),
-            ("; name=certificates.p7b", .passed), ("", .passed),
-        ] {
-            let header =
-                "Content-Type: application/octet-stream\(names)\r\nContent-Transfer-Encoding: base64\r\n\r\n"
-            let part = Array(header.utf8) + MailText.base64(signature)
-            #expect(
-                try await judge(try signedByEve(multipart([html, part]))).checks.first?.outcome == outcome,
-                "\(names)")
+        let names = ["", "; name=p7mail.p7b", "; name=smime (1).p7s", "; name*=utf-8''M%C3%A4rz.pdf.p7s"]
+        for type in ["application/octet-stream", "application/pkcs7-signature"] {
+            for name in names {
+                let header = "Content-Type: \(type)\(name)\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+                let part = Array(header.utf8) + MailText.base64(signature)
+                let report = try await judge(try signedByEve(multipart([html, part])))
+                #expect(report.isValid && report.checks.first?.outcome == .passed, "\(header)")
+            }
         }
+        _ = try scratch.write(text, as: "text")
+        try scratch.shell(
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -keyout k.pem -out c.pem"
+                + " && openssl cms -sign -nodetach -binary -in text -signer c.pem -inkey k.pem -outform DER -out opaque"
+        )
+        let opaque = try scratch.read("opaque")
+        for type in ["application/octet-stream", "application/pkcs7-signature; name=smime.p7s"] {
+            let part = Array("Content-Type: \(type)\r\n\r\n".utf8) + opaque
+            let report = try await judge(try signedByEve(multipart([html, part])))
+            #expect(report.checks.first?.outcome == .unsettled, "\(type)")
+        }
+    }
+
+    @Test("A signed file that only mentions a media type is text")
+    func mentionedTypes() async throws {
+        for line in [
+            "<meta http-equiv=\"Content-Type\" content=\"text/html\">", "The content-type is important.",
+        ] {
+            #expect(try await judge(try signedByEve(Array("\(line)\r\n".utf8))).isValid)
+        }
+        let report = try await judge(try signedByEve(Array("x\r\nContent-Type : multipart/mixed\r\n".utf8)))
+        #expect(report.checks.first?.outcome == .unsettled)
     }
 
     @Test(
@@ -191,6 +234,9 @@ struct MessageExposureTests {
         arguments: [
             "Content-Type: message/news\r\n\r\n",
             "Content-Type: application/octet-stream; name=a.EML\r\n\r\n",
+            "Content-Type: application/octet-stream; name*0=a.e; name*1=ml\r\n\r\n",
+            "Content-Type: application/octet-stream; name=\"=?utf-8?B?YS5lbWw=?=\"\r\n\r\n",
+            "Content-Type: application/x-unknown-content-type; name*=utf-8''a%2Emht\r\n\r\n",
             "Content-Type: message/rfc822\r\n\r\n\r\n",
             "Content-Type: message/rfc822\r\n\r\n>From a@mail.example Fri Nov 27 12:00:00 2026\r\n",
         ])

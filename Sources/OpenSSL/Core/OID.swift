@@ -97,7 +97,7 @@ package enum OID {
     /// id-alg-PWRI-KEK: the encryption of a content key under a key derived from a password (RFC 3211, 2.3).
     static let passwordKeyEncryption = "1.2.840.113549.1.9.16.3.9"
     /// id-ct-compressedData: compressed content (RFC 3274).
-    static let compressedData = "1.2.840.113549.1.9.16.1.9"
+    package static let compressedData = "1.2.840.113549.1.9.16.1.9"
 
     // Status responses (RFC 6960, 4.2.1).
 
