@@ -80,7 +80,8 @@ struct HostConstraintTests {
         for (excluded, commonName, isValid) in [
             ("www.evil.example", "*.evil.example", false), ("www.evil.example", "*.good.example", true),
             ("evil.example.", "www.evil.example", false), ("evil.example.", "www evil.example", true),
-            ("evil.example", "www.evil.example", false),
+            ("evil.example", "www.evil.example", false), ("evil.example", "*.evil.example", false),
+            ("evil.example", "*.www.evil.example", false), ("evil.example", "www.evil.example\0", false),
         ] {
             let name = GeneralName.dNSName(excluded)
             let address = GeneralName.rfc822Name("user@good.example")
@@ -88,6 +89,26 @@ struct HostConstraintTests {
             #expect(found == (isValid ? [] : [.nameConstraints]), "\(commonName)")
             let host = GeneralName.dNSName("www.good.example")
             #expect(try failures(excluded: name, commonName: commonName, host) == [], "\(commonName)")
+        }
+    }
+
+    @Test(
+        "A common name with a wildcard must be below a permitted host, and an authority's may be a host, too")
+    func permittedCommonNames() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.dNSName("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        for (name, isAuthority, isValid) in [
+            ("*.good.example", false, true), ("*.www.good.example", false, true), ("*.example", false, false),
+            ("*.evil.example", false, false), ("www.evil.example", true, false),
+            ("www.good.example", true, true),
+        ] {
+            let leaf = try authority.leaf {
+                $0.subject = try DistinguishedName([.init("CN", name)])
+                $0.subjectAlternativeNames = []
+                if isAuthority { $0.basicConstraints = .init(isCertificateAuthority: true) }
+            }
+            #expect(trial.failures(leaf).contains(.nameConstraints) != isValid, "\(name)")
         }
     }
 

@@ -208,7 +208,7 @@ struct VerifierRun {
             unsafe X509_VERIFY_PARAM_set_auth_level(parameters, CInt(clamping: level))
         }
         // OpenSSL would compare the names of persons with the constraints of host names.
-        if VerificationObjects.commonHosts(of: input.leaf).isEmpty {
+        if VerificationObjects.hasNamesOfPersons(input.leaf) {
             unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         }
         unsafe X509_VERIFY_PARAM_set_depth(parameters, CInt(CertificateVerifier.mostLinks))

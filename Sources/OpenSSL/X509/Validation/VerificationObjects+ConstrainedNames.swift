@@ -69,6 +69,7 @@ extension VerificationObjects {
         if let name = excludedHost(of: certificate, constraints.excludedNames) {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
+        if let rejected = rejectedWildcard(of: certificate, constraints) { return rejected }
         let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
@@ -77,6 +78,28 @@ extension VerificationObjects {
                 return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
             }
             if !permitted.isEmpty, !permitted.contains(where: mailbox.isWithin) {
+                return (name, Int(X509_V_ERR_PERMITTED_VIOLATION))
+            }
+        }
+        return nil
+    }
+
+    /// The first common name of `certificate` with a wildcard that is below an excluded host or not below a permitted one;
+    /// nil if there is none.
+    private func rejectedWildcard(
+        of certificate: Certificate, _ constraints: AuthorityConstraints
+    ) -> (name: GeneralName, code: Int)? {
+        func hosts(_ names: [GeneralName]) -> Set<String> {
+            Set(names.map(\.withoutFinalDots).filter { $0.kind == .dNSName }.compactMap(\.host))
+        }
+        let (excluded, permitted) = (hosts(constraints.excludedNames), hosts(constraints.permittedNames))
+        guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
+        for name in Self.commonHosts(of: certificate) where name.isWildcard {
+            guard let parent = name.parentDomain else { continue }
+            if GeneralName.isHost(parent, within: excluded, isDomain: true) {
+                return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
+            }
+            if !permitted.isEmpty, !GeneralName.isHost(parent, within: permitted, isDomain: true) {
                 return (name, Int(X509_V_ERR_PERMITTED_VIOLATION))
             }
         }
@@ -105,19 +128,25 @@ extension VerificationObjects {
     }
 
     /// The common names of a certificate that programs may accept as host names: those with the form of one, if no
-    /// alternative name is a host name and the certificate is neither an authority's nor only for other purposes than
-    /// servers. The last label of a host name is not a number (RFC 1123, 2.1), unlike that of `DOE.JANE.1234567890`.
-    static func commonHosts(of certificate: Certificate) -> [GeneralName] {
-        let servers =
-            (CertificatePurpose.sslserver.extendedKeyUsages ?? []) + [CertificateVerifier.anyExtendedKeyUsage]
-        guard !certificate.isCertificateAuthority,
-            certificate.extendedKeyUsage?.contains(where: servers.contains) != false,
+    /// alternative name is a host name and the certificate is neither an authority's nor a person's.
+    private static func commonHosts(of certificate: Certificate) -> [GeneralName] {
+        guard !certificate.isCertificateAuthority, !hasNamesOfPersons(certificate),
             !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
         else { return [] }
-        return certificate.subject.values(of: "2.5.4.3")
-            .filter { $0.split(separator: ".").last?.allSatisfy(\.isNumber) == false }
-            .map { .dNSName($0) }
+        return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
             .filter { !$0.isMalformedHost && $0.parentDomain != nil }
+    }
+
+    /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or the
+    /// last label of every name is a number, as in `DOE.JANE.1234567890` (RFC 1123, 2.1).
+    static func hasNamesOfPersons(_ certificate: Certificate) -> Bool {
+        let servers =
+            (CertificatePurpose.sslserver.extendedKeyUsages ?? []) + [CertificateVerifier.anyExtendedKeyUsage]
+        if certificate.extendedKeyUsage?.contains(where: servers.contains) == false { return true }
+        return certificate.subject.values(of: "2.5.4.3").allSatisfy { name in
+            name.split(separator: ".", omittingEmptySubsequences: false).last?
+                .wholeMatch(of: /[0-9]+/) != nil
+        }
     }
 
     /// The e-mail addresses of a certificate, each with its form for comparisons, which is nil if it is malformed.
