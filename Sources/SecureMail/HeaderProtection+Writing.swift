@@ -50,8 +50,10 @@ extension HeaderProtection {
         else {
             return value
         }
-        return value.replacing(
-            #/(?i);\s*(hp|hp-legacy-display|protected-headers)\s*=\s*("[^"]*"|[^;\s]*)/#, with: "")
+        // The regular expression also matches quoted values, which remain unchanged: they can contain such a parameter.
+        let pattern =
+            #/(?i)"(?:\\.|[^"\\])*"|;\s*(?:hp|hp-legacy-display|protected-headers)\s*=\s*(?:"(?:\\.|[^"\\])*"|[^;\s]*)/#
+        return value.replacing(pattern) { $0.output.first == "\"" ? $0.output : "" }
     }
 
     /// The lines at the start of an encrypted text that repeat the hidden fields, for mail programs that do not support

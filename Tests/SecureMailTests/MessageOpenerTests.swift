@@ -219,6 +219,10 @@ struct SignedContentTests {
             ("text/plain; HP=clear; hp-legacy-display=\"1\"", "text/plain"),
             ("text/plain; protected-headers=\"v1\"", "text/plain"),
             ("text/plain; name=\"a; hp=1\"", "text/plain; name=\"a; hp=1\""),
+            (
+                "text/plain; name=\"a; hp=1\\\"; hp=2\"; hp=\"c\\\";d\"; x=y",
+                "text/plain; name=\"a; hp=1\\\"; hp=2\"; x=y"
+            ),
         ] {
             let (_, entity) = try content(of: Array("From: a@b\nContent-Type: \(value)\n\nx\n".utf8))
             #expect(entity == Array("Content-Type: \(expected)\r\n\r\nx\r\n".utf8))
