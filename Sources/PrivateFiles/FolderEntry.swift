@@ -5,15 +5,13 @@ package struct FolderEntry: Sendable, Hashable {
     /// The name. If it is not UTF-8, U+FFFD replaces its invalid bytes, and a path with this name leads to another file.
     package let name: String
     /// Whether the name is UTF-8.
-    package let isUTF8: Bool
+    fileprivate let isUTF8: Bool
     /// The type of file, such as `S_IFREG`; nil if the entry cannot be examined, such as a link whose target is missing.
     fileprivate let type: mode_t?
 
-    /// Whether the name starts with a dot.
-    package var isHidden: Bool { name.utf8.first == UInt8(ascii: ".") }
-
-    /// Whether the entry is a folder, or a link to a folder if links were followed.
-    package var isFolder: Bool { type == S_IFDIR }
+    /// Whether commands that read all files of a folder read this entry: it is no folder, and its name does not start with
+    /// a dot.
+    package var isVisibleFile: Bool { type != S_IFDIR && name.utf8.first != UInt8(ascii: ".") }
 
     /// The reason why the entry cannot be read as a file by its path; nil for a regular file.
     package var obstacle: String? {

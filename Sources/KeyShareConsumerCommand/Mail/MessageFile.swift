@@ -28,7 +28,7 @@ struct MessageFile {
             throw CommandFailure(
                 .tooLarge, "\(path) has \(entries.count) files; at most \(MailLimits.files) are accepted")
         }
-        let found = entries.filter { !$0.isHidden && !$0.isFolder }.map {
+        let found = entries.filter(\.isVisibleFile).map {
             MessageFile(
                 path: path.hasSuffix("/") ? path + $0.name : path + "/" + $0.name, name: $0.name,
                 isFound: true, obstacle: $0.obstacle)

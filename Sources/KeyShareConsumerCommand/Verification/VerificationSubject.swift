@@ -48,7 +48,7 @@ struct SubjectReader {
             guard entries.count <= most else {
                 throw CertificateError(.overLimit, "\(path): more than \(most) files")
             }
-            subjects = try entries.filter { !$0.isHidden && !$0.isFolder }.flatMap {
+            subjects = try entries.filter(\.isVisibleFile).flatMap {
                 try counted(inFolder($0, path), path)
             }
             guard !subjects.isEmpty else {

@@ -39,7 +39,7 @@ package struct MaterialReader {
         guard entries.count <= limits.files else {
             throw CertificateError(.overLimit, "\(path): more than \(limits.files) files")
         }
-        for entry in entries where !entry.isHidden && !entry.isFolder {
+        for entry in entries where entry.isVisibleFile {
             let file = path + "/" + entry.name
             if let obstacle = entry.obstacle {
                 throw CertificateError(.unreadable, "\(file): \(obstacle)")
