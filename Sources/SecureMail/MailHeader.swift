@@ -25,21 +25,23 @@ package struct MailHeader: Sendable {
     /// Whether the bytes of the header contain a character that some programs consider the end of a line: a CR without
     /// LF, or NUL. Such programs could find other fields.
     package let hasStrayLineEnd: Bool
+    /// The parsed Content-Type field; nil if the field is missing, occurs more than once, or contains no media type.
+    let contentType: ContentType?
+    /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
+    /// 2231) as separate names; nil if programs could find different names.
+    let fileNames: [String]?
 
     /// Creates a header.
     package init(_ fields: [Field], hasStrayLineEnd: Bool = false) {
         self.fields = fields
         self.hasStrayLineEnd = hasStrayLineEnd
+        let types = fields.filter { $0.is("Content-Type") }
+        contentType = types.count == 1 ? ContentType(types[0].value) : nil
+        fileNames = Self.fileNames(in: fields)
     }
 
     /// The value of the first field with this name, ignoring case; nil if there is no such field.
     package subscript(_ name: String) -> String? { fields.first { $0.is(name) }?.value }
-
-    /// The parsed Content-Type field; nil if the field is missing, occurs more than once, or contains no media type.
-    var contentType: ContentType? {
-        let found = fields.filter { $0.is("Content-Type") }
-        return found.count == 1 ? found.first.flatMap { ContentType($0.value) } : nil
-    }
 
     /// The characters that some programs consider the end of a line.
     static let lineEnds: Set<Unicode.Scalar> = [
@@ -256,9 +258,7 @@ struct ContentType: Sendable {
 }
 
 extension MailHeader {
-    /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
-    /// 2231) as separate names; nil if programs could find different names.
-    var fileNames: [String]? {
+    private static func fileNames(in fields: [Field]) -> [String]? {
         var names: [String] = []
         for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
