@@ -46,6 +46,19 @@ struct LineReader {
         return try OpenFile.read(descriptor, named: "the message")[...]
     }
 
+    /// Whether only empty lines follow in the file. The next bytes to be returned remain the same.
+    ///
+    /// - Throws: `FileError`.
+    func isAtBlankEnd() throws(FileError) -> Bool {
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
+        var reader = self
+        while let line = try reader.next() {
+            guard line.withoutLineEnd.isEmpty else { return false }
+        }
+        return true
+    }
+
     private mutating func piece(to end: Int) -> ArraySlice<UInt8> {
         defer {
             isAtLineStart = buffer[end - 1] == 0x0A

@@ -295,6 +295,7 @@ private struct MessageWalk {
     ) throws {
         let file = try UnnamedFile(in: scratch)
         guard let inner = try message(source, in: file) else { return note(form, place) }
+        if inner.isHeaderOnly { return note(inner, place.child(1), isRead: true) }
         try withExtendedLifetime(file) {
             var place = place
             place.header = inner.header

@@ -44,6 +44,8 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
+    /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
+    private(set) var isHeaderOnly = false
 
     /// Determines the form of a file from its first lines.
     ///
@@ -104,6 +106,9 @@ struct MessageForm {
             ).isPossible()
         }
         if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
+        if entity == .message, header != nil, !isAmbiguous {
+            isHeaderOnly = try reader.isAtBlankEnd()
+        }
     }
 
     /// A message inside another one, or ``Kind/plain`` if its transfer encoding is not allowed (RFC 2045, 6.4). Some

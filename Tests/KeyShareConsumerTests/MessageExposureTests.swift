@@ -254,10 +254,17 @@ struct MessageExposureTests {
         let digest = multipart(
             [Array("\r\nFrom: a@mail.example\r\n\r\nx".utf8), Array("X: 1\r\n\r\nFrom: a@b\r\n\r\nx".utf8)],
             type: "digest")
-        let bounce = multipart([
-            text, forwarded(Array("Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n".utf8)),
-        ])
-        for content in [digest, bounce, Array("Hello, Dana.\r\n".utf8)] {
+        let bounces = [
+            "multipart/mixed; boundary=b",
+            "multipart/signed; protocol=\"application/pkcs7-signature\"; boundary=b",
+            "application/pkcs7-mime",
+            "multipart/mixed; boundary=b\r\nContent-Transfer-Encoding: quoted-printable",
+        ].flatMap { type in
+            ["", "\r\n", "\r\n\r\n"].map { end in
+                multipart([text, forwarded(Array("Subject: x\r\nContent-Type: \(type)\r\n\(end)".utf8))])
+            }
+        }
+        for content in bounces + [digest, Array("Hello, Dana.\r\n".utf8)] {
             #expect(try await judge(try signedByEve(content)).isValid)
         }
         let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
