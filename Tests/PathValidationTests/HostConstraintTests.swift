@@ -117,7 +117,12 @@ struct HostConstraintTests {
         for (name, usages, isValid) in [
             ("EXAMPLE.DANA.1234567890", [], true), ("EXAMPLE.DANA", [], false),
             ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.4"], true), ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.1"], false),
-            ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"], false),
+            ("EXAMPLE.DANA", ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"], false), ("EXAMPLE.DANA.10", [], false),
+            ("EXAMPLE.DANA.1234567890", ["2.5.29.37.0"], true),
+            ("EXAMPLE.DANA.1234567890", ["1.3.6.1.5.5.7.3.1"], false),
+            ("EXAMPLE.DANA", ["2.16.840.1.113730.4.1"], false),
+            ("EXAMPLE.DANA", ["1.3.6.1.4.1.311.10.3.3"], false), ("www.evil\0.1234567890", [], false),
+            ("www.evil\0.1234567890", ["1.3.6.1.5.5.7.3.4"], false),
         ] {
             let found = try failures(
                 excluded: .dNSName(""), commonName: name, .rfc822Name("dana@mail.example"),

@@ -137,15 +137,23 @@ extension VerificationObjects {
             .filter { !$0.isMalformedHost && $0.parentDomain != nil }
     }
 
-    /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or the
-    /// last label of every name is a number, as in `DOE.JANE.1234567890` (RFC 1123, 2.1).
+    /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or they
+    /// do not require them and the last label of every name has ten digits, as in `DOE.JANE.1234567890`. A name with a
+    /// control character never counts as a person's, because some programs end it there.
     static func hasNamesOfPersons(_ certificate: Certificate) -> Bool {
+        let names = certificate.subject.values(of: "2.5.4.3")
+        guard names.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else { return false }
+        // Besides server authentication, those of Netscape's and Microsoft's Server Gated Cryptography.
         let servers =
-            (CertificatePurpose.sslserver.extendedKeyUsages ?? []) + [CertificateVerifier.anyExtendedKeyUsage]
-        if certificate.extendedKeyUsage?.contains(where: servers.contains) == false { return true }
-        return certificate.subject.values(of: "2.5.4.3").allSatisfy { name in
-            name.split(separator: ".", omittingEmptySubsequences: false).last?
-                .wholeMatch(of: /[0-9]+/) != nil
+            (CertificatePurpose.sslserver.extendedKeyUsages ?? [])
+            + ["2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"]
+        if let usages = certificate.extendedKeyUsage {
+            if usages.contains(where: servers.contains) { return false }
+            if !usages.contains(CertificateVerifier.anyExtendedKeyUsage) { return true }
+        }
+        return names.allSatisfy { name in
+            let label = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last
+            return label.map { $0.count == 10 && $0.allSatisfy { (0x30...0x39).contains($0) } } ?? false
         }
     }
 
