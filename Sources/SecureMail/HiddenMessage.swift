@@ -15,7 +15,8 @@ struct HiddenMessage {
     ///
     /// - Throws: `FileError`.
     func isPossible() throws -> Bool {
-        try header.mayBeMessageFile || header.contentType == nil && containsEncodedFile() || containsMessage()
+        try header.mayHaveNameOfMessage || header.contentType == nil && containsEncodedFile()
+            || containsMessage()
     }
 
     /// Whether the first lines of a file declare a media type. Empty lines before them are skipped.
@@ -35,12 +36,12 @@ struct HiddenMessage {
                 continue
             }
             isFound = true
-            let text = String(decoding: line, as: UTF8.self)
-            // Some programs end lines at other characters, too.
-            let starts = text.unicodeScalars.split(whereSeparator: MailHeader.lineEnds.contains).map {
-                String($0).trimmedOfBlanks.lowercased()
+            // Some programs end lines at other characters, too, so the name can be anywhere in the line.
+            let text = line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            for range in text.ranges(of: Array("content-type".utf8)) {
+                let rest = text[range.upperBound...].drop { $0 == 0x20 || $0 == 0x09 }
+                if rest.first == UInt8(ascii: ":") { return true }
             }
-            if starts.contains(where: { $0.wholeMatch(of: /content-type\s*:.*/) != nil }) { return true }
         }
         return false
     }
@@ -78,9 +79,12 @@ struct HiddenMessage {
         defer { lseek(descriptor, position, SEEK_SET) }
         var reader = reader
         while let line = try reader.next() {
-            guard line.starts(with: "begin".utf8) || line.starts(with: "=ybegin".utf8) else { continue }
-            let text = String(decoding: line.prefix(200), as: UTF8.self)
-            if text.prefixMatch(of: #/(?:=ybegin|begin(?:-base64)? [0-7]{3,4}) /#) != nil { return true }
+            if line.starts(with: "=ybegin ".utf8) { return true }
+            for start in ["begin ", "begin-base64 "] where line.starts(with: start.utf8) {
+                let rest = line.dropFirst(start.utf8.count)
+                let mode = rest.prefix { (0x30...0x37).contains($0) }
+                if (3...4).contains(mode.count), rest.dropFirst(mode.count).first == 0x20 { return true }
+            }
         }
         return false
     }
@@ -92,23 +96,42 @@ extension MailHeader {
         "application/octet-stream", "application/x-unknown-content-type",
     ]
 
-    /// The file name that mail programs could find, in lower case: the parts of a divided name joined, and decoded from
-    /// both encodings (RFC 2047, RFC 2231).
-    var decodedFileName: String {
-        let joined =
-            fileNames?.joined()
-            ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value).joined()
-        let name = MailText.decoded(headerValue: joined)
-        return (name.removingPercentEncoding ?? name).lowercased()
+    /// The file name in lower case: the parts of a divided name joined, and decoded from both encodings (RFC 2047, RFC
+    /// 2231). Nil if programs could find different names.
+    var decodedFileName: String? { fileNames.map { Self.decoded($0.joined()) } }
+
+    /// Whether the file name of a part of unspecific type is that of a message.
+    var hasNameOfMessage: Bool {
+        guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
+        return [".eml", ".mht", ".mhtml", ".nws"].contains { decodedFileName?.hasSuffix($0) == true }
     }
 
-    /// Whether mail programs could open a part with this header as a message because of its file name.
-    var mayBeMessageFile: Bool {
+    /// Whether programs that choose, divide or join names differently could find the name of a message.
+    var mayHaveNameOfMessage: Bool {
         guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
-        let (name, isClear) = (decodedFileName, fileNames != nil)
-        return [".eml", ".mht", ".mhtml", ".nws", ".mail"].contains {
-            isClear ? name.hasSuffix($0) : name.contains($0)
+        let names =
+            fileNames
+            ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
+        let name = Self.decoded(names.joined())
+        return [".eml", ".mht", ".nws", ".p7m"].contains { name.contains($0) }
+    }
+
+    private static func decoded(_ name: String) -> String {
+        let name = MailText.decoded(headerValue: name)
+        var bytes: [UInt8] = []
+        var rest = Array(name.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, digits.first != UInt8(ascii: "+"),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
         }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
     }
 }
 

@@ -49,7 +49,7 @@ package struct MailHeader: Sendable {
     ]
 
     /// Whether other programs could find another media type or encoding in the header: Content-Type occurs more than once
-    /// or contains no media type, Content-Transfer-Encoding occurs more than once, or a field contains a control
+    /// or contains no media type, Content-Transfer-Encoding has different values, or a field contains a control
     /// character that some programs consider the end of a line.
     var isAmbiguous: Bool {
         hasStrayLineEnd
@@ -57,7 +57,8 @@ package struct MailHeader: Sendable {
             || fields.contains { field in
                 field.value.unicodeScalars.contains { Self.lineEnds.contains($0) }
             }
-            || fields.count { $0.is("Content-Transfer-Encoding") } > 1
+            || Set(fields.filter { $0.is("Content-Transfer-Encoding") }.map { $0.value.lowercased() }).count
+                > 1
     }
 
     /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.
@@ -264,9 +265,15 @@ extension MailHeader {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
             let (pairs, isAmbiguous) = ContentType.parameters(&rest)
             if isAmbiguous { return nil }
-            names += pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }.map(\.value)
+            let parts = pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }
+            names += parts.sorted { partNumber($0.name) < partNumber($1.name) }.map(\.value)
         }
         return names
+    }
+
+    /// The number in the name of a divided parameter, such as `name*1*` (RFC 2231, 3); 0 for other names.
+    private static func partNumber(_ name: String) -> Int {
+        name.split(separator: "*").dropFirst().first.flatMap { Int($0) } ?? 0
     }
 }
 

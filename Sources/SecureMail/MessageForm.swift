@@ -138,12 +138,13 @@ struct MessageForm {
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare
             // the name only in Content-Disposition.
-            if header.mayBeMessageFile { return header.fileNames == nil ? .plain : message(header, reader) }
+            if header.hasNameOfMessage { return message(header, reader) }
             guard type.name == "application/octet-stream", !type.isAmbiguous else { return .plain }
             let names = ["Content-Type", "Content-Disposition"].map { field in
                 MailHeader(header.fields.filter { $0.is(field) }).decodedFileName
             }
-            return (names[0].isEmpty ? names[1] : names[0]).hasSuffix(".p7m")
+            let name = names[0] == "" ? names[1] : names[0]
+            return name?.hasSuffix(".p7m") == true
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }
     }

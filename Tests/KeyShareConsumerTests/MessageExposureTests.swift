@@ -184,9 +184,16 @@ struct MessageExposureTests {
             "Content-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\nx\r--c\rContent-Type: x/y\r\r\n--c--\r\n",
             "Content-Type: application/octet-stream; name=a.eml\r\nContent-Transfer-Encoding: x-uuencode\r\n\r\n",
             "Content-Type: application/octet-stream; name=a.eml (x)\r\n\r\n",
+            "Content-Type: application/octet-stream; name=a.eml\r\nContent-Disposition: inline; filename=a.pdf\r\n\r\n",
+            "Content-Type: application/octet-stream; name*2=ml; name*0=a; name*1=.e\r\n\r\n",
+            "Content-Type: application/octet-stream; name*=utf-8''%ffa%2Eeml\r\n\r\n",
+            "Content-Type: application/octet-stream; name=\"a.eml. \"\r\n\r\n",
+            "Content-Type: application/octet-stream; name=a.pdf\r\nContent-Disposition: inline; filename=a.p7m\r\n\r\nMA==",
+            "X: 1\r\nno field\r\nContent-Type: application/pkcs7-mime; x=\"\u{2028}\"\r\n\r\n",
+            "X: 1\r\nno field\r\n\u{FEFF}Content-Type:\u{301} application/pkcs7-mime\r\n\r\n",
         ] {
             let report = try await judge(try signedByEve(multipart([html, Array(part.utf8) + stolen])))
-            #expect(!report.isValid && report.checks.first?.outcome == .unsettled, "\(part)")
+            #expect(!report.isValid && report.checks.first?.outcome != .passed, "\(part)")
         }
     }
 
@@ -216,6 +223,15 @@ struct MessageExposureTests {
             let report = try await judge(try signedByEve(multipart([html, part])))
             #expect(report.checks.first?.outcome == .unsettled, "\(type)")
         }
+    }
+
+    @Test("An attachment that begins like a CMS structure with a very long content type is ordinary")
+    func longTypes() async throws {
+        let start: [UInt8] = [
+            0x30, 0x84, 0x06, 0xFF, 0xFF, 0xFF, 0x06, 0x84, 0x7F, 0xFF, 0xFF, 0xFF, 0x2A,
+        ]
+        let part = Array("Content-Type: application/octet-stream\r\n\r\n".utf8) + start
+        #expect(try await judge(try signedByEve(multipart([html, part]))).isValid)
     }
 
     @Test("A signed file that only mentions a media type is text")

@@ -103,9 +103,12 @@ private struct CMSStructureReader {
         do {
             let outer = try reader.stream.header()
             let type = try reader.stream.header()
-            guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed, type.is(V_ASN1_OBJECT) else { return nil }
+            // No content type is that long.
+            guard outer.is(V_ASN1_SEQUENCE), outer.isConstructed, type.is(V_ASN1_OBJECT),
+                type.length ?? 0 <= 64
+            else { return nil }
             return try reader.identifier(type)
-        } catch let error as CMSError where error.code == .malformed {
+        } catch is CMSError {
             return nil
         }
     }
