@@ -143,7 +143,7 @@ extension VerificationObjects {
     static func hasNamesOfPersons(_ certificate: Certificate) -> Bool {
         let names = certificate.subject.values(of: "2.5.4.3")
         guard names.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else { return false }
-        // Besides server authentication, those of Netscape's and Microsoft's Server Gated Cryptography.
+        // In addition to server authentication, those of Netscape's and Microsoft's Server Gated Cryptography.
         let servers =
             (CertificatePurpose.sslserver.extendedKeyUsages ?? [])
             + ["2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"]
