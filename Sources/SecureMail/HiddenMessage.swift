@@ -50,6 +50,7 @@ struct HiddenMessage {
     /// content and a list of certificates hide nothing.
     private func containsMessage() throws -> Bool {
         let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
         let decoders: [(LineReader) -> any ByteSource] = [
             { EncodedBody($0, isBase64: false) }, { QuotedPrintableBody(reader: $0) },
             { LenientBase64(reader: $0) },

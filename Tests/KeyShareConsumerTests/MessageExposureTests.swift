@@ -183,6 +183,8 @@ struct MessageExposureTests {
             "X: 1\r\n\r\n=ybegin line=128 size=9 name=smime.p7m\r\n",
             "Content-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\nx\r--c\rContent-Type: x/y\r\r\n--c--\r\n",
             "Content-Type: application/octet-stream; name=a.eml\r\nContent-Transfer-Encoding: x-uuencode\r\n\r\n",
+            "Content-Type: message/rfc822\r\n\r\nContent-Type: multipart/mixed; boundary=a; boundary=b\r\n\r\n"
+                + String(repeating: "\r\n", count: 1 << 16),
             "Content-Type: application/octet-stream; name=a.eml (x)\r\n\r\n",
             "Content-Type: application/octet-stream; name=a.eml\r\nContent-Disposition: inline; filename=a.pdf\r\n\r\n",
             "Content-Type: application/octet-stream; name*2=ml; name*0=a; name*1=.e\r\n\r\n",
