@@ -97,6 +97,9 @@ extension MailHeader {
         "application/octet-stream", "application/x-unknown-content-type",
     ]
 
+    /// The file name extensions of messages.
+    private static let messageExtensions = [".eml", ".mht", ".mhtml", ".nws"]
+
     /// The file name in lower case: the parts of a divided name joined, and decoded from both encodings (RFC 2047, RFC
     /// 2231). Nil if programs could find different names.
     var decodedFileName: String? { fileNames.map { Self.decoded($0.joined()) } }
@@ -104,7 +107,7 @@ extension MailHeader {
     /// Whether the file name of a part of unspecific type is that of a message.
     var hasNameOfMessage: Bool {
         guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
-        return [".eml", ".mht", ".mhtml", ".nws"].contains { decodedFileName?.hasSuffix($0) == true }
+        return Self.messageExtensions.contains { decodedFileName?.hasSuffix($0) == true }
     }
 
     /// Whether programs that choose, divide or join names differently could find the name of a message.
@@ -114,7 +117,7 @@ extension MailHeader {
             fileNames
             ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
         let name = Self.decoded(names.joined())
-        return [".eml", ".mht", ".nws", ".p7m"].contains { name.contains($0) }
+        return (Self.messageExtensions + [".p7m"]).contains { name.contains($0) }
     }
 
     private static func decoded(_ name: String) -> String {

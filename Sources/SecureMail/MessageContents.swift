@@ -246,13 +246,10 @@ private struct MessageWalk {
     /// - Parameter isRead: Whether the parts were read that an entity of its type contains.
     private mutating func note(_ form: MessageForm, _ place: Place, isRead: Bool = false) {
         limit = limit ?? form.limit
-        let isContainer =
-            form.type.hasPrefix("multipart/")
-            || ["message/rfc822", "message/global", "message/news"].contains(form.type)
         contents.append(
             MessageContents.ContentPart(
                 path: place.path ?? "1", type: form.type, hasAmbiguousType: form.isAmbiguous,
-                isInert: form.isInert, isUnread: isContainer && !isRead || form.hidesMessage,
+                isInert: form.isInert, isUnread: form.isContainer && !isRead || form.hidesMessage,
                 choices: place.choices, container: place.container,
                 hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
     }

@@ -21,7 +21,7 @@ struct MessageForm {
         case plain
     }
 
-    /// What a file contains.
+    /// The role of a file in a message, which determines how its header is read.
     enum Entity {
         /// The whole message, which may be bare CMS.
         case file
@@ -119,6 +119,12 @@ struct MessageForm {
         return .message(EncodedBody(reader, isBase64: encoding == "base64"))
     }
 
+    /// The media types of messages inside another message.
+    private static let messageTypes: Set<String> = ["message/rfc822", "message/global", "message/news"]
+
+    /// Whether an entity of this media type contains other entities.
+    var isContainer: Bool { type.hasPrefix("multipart/") || Self.messageTypes.contains(type) }
+
     /// The form of an entity that has a media type.
     private static func kind(_ type: ContentType, _ header: MailHeader, _ reader: LineReader) -> Kind {
         // Multiparts allow no other encodings (RFC 2045, 6.4). Some programs decode them nevertheless.
@@ -133,8 +139,7 @@ struct MessageForm {
         case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
         case let name where name.hasPrefix("multipart/"):
             return type.boundary.map { .multipart(reader, boundary: $0) } ?? .plain
-        case "message/rfc822", "message/global", "message/news":
-            return message(header, reader)
+        case let name where messageTypes.contains(name): return message(header, reader)
         default:
             // Some mail programs change the type of attachments that they do not recognize (RFC 8551, 3.9). Some declare
             // the name only in Content-Disposition.

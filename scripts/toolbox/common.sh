@@ -30,8 +30,8 @@ build_tests() {
     folder=$(scripts/toolbox/built-tests "$@")
 }
 
-# Runs built tests in turns: `test_in_turns PART [OPTION ...]`. PART is `libraries`, `commands` or `all`, and the options
-# are those of `swift test`. The tests of the commands are those that need executables.
+# Runs built tests in turns: `test_in_turns PART [OPTION ...]`. PART is `commands` for the end-to-end
+# tests, `libraries` for all others, or `all`. The options are those of `swift test`.
 #
 # Tests that compute for a long time would starve tests that use sockets. Tests of the built commands and of consumers
 # need all processors. These run one test at a time, because starting a process reads the list of open files, and
