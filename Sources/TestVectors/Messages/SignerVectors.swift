@@ -68,7 +68,8 @@ enum SignerVectors {
             "expired-signer", "The message was signed a year after the certificate had expired.",
             .invalidSigner, "shows that the certificate had expired", because: path, check: "validity"
         ) { material in
-            try material.signed(by: try material.signer(material.context.validity(shiftedBy: -4)))
+            try material.signed(
+                by: try material.certified(validity: material.context.validity(shiftedBy: -4)))
         },
         MessageVector(
             "expired-since", "The certificate expired a year ago, and the signature claims an earlier time.",
@@ -76,14 +77,14 @@ enum SignerVectors {
             because: "RFC 5652, 11.3: the signing time is only the signer's claim.", check: "validity"
         ) { material in
             try material.signed(
-                by: try material.signer(material.context.validity(shiftedBy: -4)),
+                by: try material.certified(validity: material.context.validity(shiftedBy: -4)),
                 at: Calendar.utc.adding(years: -2, to: material.context.date))
         },
         MessageVector(
             "not-yet-valid-signer", "The certificate is valid from next year.", .invalidSigner,
             "shows that the certificate is not yet valid", because: path, check: "validity"
         ) { material in
-            try material.signed(by: try material.signer(material.context.validity(shiftedBy: 1)))
+            try material.signed(by: try material.certified(validity: material.context.validity(shiftedBy: 1)))
         },
         MessageVector(
             "revoked-signer", "The certificate is on its issuer's revocation list.", .invalidSigner,
@@ -98,9 +99,9 @@ enum SignerVectors {
         ) { material in
             let context = material.context
             let other = try TestAuthority(
-                algorithm: context.algorithm, validity: context.validity(), number: context.authority.number,
+                algorithm: .p256, validity: context.validity(), number: context.authority.number,
                 from: context.source.child("other PKI"))
-            var signer = try context.identity(issuer: other[.email])
+            var signer = try material.certified(issuer: other[.email])
             signer.chain = [other[.email].certificate, other[.root].certificate]
             return try material.signed(by: signer)
         },
@@ -109,15 +110,14 @@ enum SignerVectors {
             "shows that the key must not sign",
             because: "RFC 8550, 4.4.2: the key usage must include digitalSignature or nonRepudiation.",
             check: "key usage"
-        ) { try $0.signed(by: try $0.context.identity { $0.keyUsage = [.keyEncipherment] }) },
+        ) { try $0.signed(by: try $0.certified { $0.keyUsage = [.keyEncipherment] }) },
         MessageVector(
             "wrong-purpose", "The only extended key usage of the certificate is server authentication.",
             .invalidSigner, "shows that the certificate is not for mail",
             because: "RFC 8550, 4.4.4: the extended key usage must include e-mail protection.",
             check: "extended key usage"
         ) { material in
-            try material.signed(
-                by: try material.context.identity { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.1"] })
+            try material.signed(by: try material.certified { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.1"] })
         },
         MessageVector(
             "weak-key", "The signature's RSA key has 1,024 bits.", .invalidSigner,
@@ -134,8 +134,12 @@ extension MessageMaterial {
         try signed(header(), by: signer, at: time)
     }
 
-    /// Generates another signature identity of the sender, which is valid at other times.
-    fileprivate func signer(_ validity: Range<Date>) throws -> TestIdentity {
-        try context.identity(validity: validity)
+    /// Issues another signature certificate for the sender's key, because generating an RSA key takes a long time.
+    fileprivate func certified(
+        validity: Range<Date>? = nil, issuer: CertificateIssuer? = nil,
+        edit: (inout CertificateTemplate) throws -> Void = { _ in }
+    ) throws -> TestIdentity {
+        try context.identity(
+            validity: validity, issuer: issuer, with: identities.sender.privateKey, edit: edit)
     }
 }
