@@ -33,7 +33,8 @@ final class CertificateContents: Sendable {
         defer { unsafe X509_free(certificate) }
         self.der = der
         sha256 = Digest.sha256(der)
-        version = unsafe Int(X509_get_version(certificate)) + 1
+        let encodedVersion = unsafe Int(X509_get_version(certificate))
+        version = encodedVersion == .max ? .max : encodedVersion + 1
         let serial = unsafe X509_get0_serialNumber(certificate)
         serialNumber = unsafe OpenSSLASN1.octets(serial)
         isSerialNegative = unsafe ASN1_STRING_type(serial) & V_ASN1_NEG != 0

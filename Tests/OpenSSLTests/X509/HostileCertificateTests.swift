@@ -25,6 +25,21 @@ struct HostileCertificateTests {
         #expect(throws: CertificateError(.trailingBytes, "")) { try Certificate(der: der + [0]) }
     }
 
+    @Test("A certificate with the largest version that OpenSSL can read is readable")
+    func version() throws {
+        var der = try TestPKI.leaf().der
+        let version = try #require(der.firstRange(of: [0xA0, 0x03, 0x02, 0x01, 0x02]))
+        // Both sequences around it have lengths of two octets.
+        #expect(der[1] == 0x82 && der[5] == 0x82 && version.lowerBound == 8)
+        der.replaceSubrange(
+            version, with: [0xA0, 0x0A, 0x02, 0x08, 0x7F] + [UInt8](repeating: 0xFF, count: 7))
+        for place in [2, 6] {
+            let length = Int(der[place]) << 8 + Int(der[place + 1]) + 7
+            (der[place], der[place + 1]) = (UInt8(length >> 8), UInt8(length & 0xFF))
+        }
+        #expect(try Certificate(der: der).version == .max)
+    }
+
     @Test("Every property of a certificate with random changes can be read, or the certificate is rejected")
     func mutations() throws {
         var generator = Seed("1").generator()
