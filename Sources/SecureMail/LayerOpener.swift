@@ -19,6 +19,8 @@ struct LayerOpener {
     let keys: MessageOpener.Keys
     /// Further certificates, among which signers are looked up.
     var certificates: [Certificate] = []
+    /// Whether a signed message is rejected if one of its lines only begins like the delimiter of its parts.
+    var rejectsLongerLines = false
     /// The security level that signatures must reach.
     var securityLevel = CMSSignature.securityLevel
     /// A password or shared key for recipients without a private key; nil if there is none.
@@ -43,6 +45,9 @@ struct LayerOpener {
             inspect(structure)
             try inner.rewind()
             guard structure.kind == .signedData else { return try decrypt(structure, inner) }
+            guard !structure.isCertificateList else {
+                throw CMSError(.malformed, "the message contains only certificates, and signs nothing")
+            }
             guard structure.hasContent else {
                 throw CMSError(
                     .malformed, "the message contains a signature without the signed content")
@@ -130,7 +135,7 @@ struct LayerOpener {
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         var reader = start
         let delimiter = PartDelimiter(boundary)
-        var hidden = HiddenDelimiters(delimiter)
+        var hidden = HiddenDelimiters(delimiter, findsLongerLines: rejectsLongerLines)
         let (content, signature) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
         guard try reader.skip(past: delimiter, &hidden) == .next,
             try reader.copyPart(until: delimiter, &hidden, to: content, isCanonical: true) == .next
@@ -143,9 +148,8 @@ struct LayerOpener {
             }
             end = try reader.skip(past: delimiter, &hidden)
         }
-        guard !hidden.isFound else {
-            throw CMSError(
-                .malformed, "the signed message contains a CR that some programs read as the end of a line")
+        if let finding = hidden.finding {
+            throw CMSError(.malformed, "the signed message contains \(finding)")
         }
         reader = try LineReader(signature.descriptor)
         guard let header = try MailHeader.read(&reader), !header.hasStrayLineEnd,

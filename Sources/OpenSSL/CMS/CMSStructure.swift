@@ -298,6 +298,16 @@ private struct CMSStructureReader {
 }
 
 extension CMSStructure {
+    /// Whether the message contains neither content nor signatures: it transports certificates and revocation lists (RFC
+    /// 8551, 3.8).
+    package var isCertificateList: Bool {
+        guard kind == .signedData, !hasContent else { return false }
+        let signers = try? unsafe withMessage(in: .standard) {
+            unsafe OpenSSLASN1.elements(CMS_get0_SignerInfos($0)).count
+        }
+        return signers == 0
+    }
+
     /// Decodes the structure and passes it to `body`. The message is freed when `body` returns.
     ///
     /// - Parameters:
