@@ -82,6 +82,11 @@ struct HostConstraintTests {
             ("evil.example.", "www.evil.example", false), ("evil.example.", "www evil.example", true),
             ("evil.example", "www.evil.example", false), ("evil.example", "*.evil.example", false),
             ("evil.example", "*.www.evil.example", false), ("evil.example", "www.evil.example\0", false),
+            ("evil.example", "w*.evil.example", false), ("www.evil.example", "w*.evil.example", false),
+            ("www.evil.example", "w*.good.example", true), ("evil.example", "*.*.evil.example", false),
+            ("evil.example", "www-.evil.example", false), ("evil.example", "-www.evil.example", false),
+            ("evil.example", "www.evil.example.", false), ("evil.example", "evil.example.", false),
+            ("evil.example", "a..evil.example", false), ("evil.example", "www-.good.example", true),
         ] {
             let name = GeneralName.dNSName(excluded)
             let address = GeneralName.rfc822Name("user@good.example")
@@ -100,7 +105,9 @@ struct HostConstraintTests {
         let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
         for (name, isAuthority, isValid) in [
             ("*.good.example", false, true), ("*.www.good.example", false, true), ("*.example", false, false),
-            ("*.evil.example", false, false), ("www.evil.example", true, false),
+            ("*.evil.example", false, false), ("www.evil.example", true, false), ("*", false, false),
+            ("w*.evil.example", false, false), ("w*.good.example", false, true),
+            ("www-.evil.example", false, false), ("www-.good.example.", false, true),
             ("www.good.example", true, true),
         ] {
             let leaf = try authority.leaf {

@@ -60,7 +60,8 @@ extension VerificationObjects {
     /// OpenSSL does not find every such name:
     ///
     /// - It compares a SmtpUTF8Mailbox only with hosts, and local parts with their quotation marks.
-    /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards in common names.
+    /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards and malformed
+    ///   host names in common names.
     /// - An excluded host with a final dot excludes nothing, because names have no final dot.
     func rejectedName(
         of certificate: Certificate, under authority: Certificate
@@ -69,7 +70,7 @@ extension VerificationObjects {
         if let name = excludedHost(of: certificate, constraints.excludedNames) {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
-        if let rejected = rejectedWildcard(of: certificate, constraints) { return rejected }
+        if let rejected = rejectedCommonName(of: certificate, constraints) { return rejected }
         let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
@@ -84,9 +85,10 @@ extension VerificationObjects {
         return nil
     }
 
-    /// The first common name of `certificate` with a wildcard that is below an excluded host or not below a permitted one;
-    /// nil if there is none.
-    private func rejectedWildcard(
+    /// The first common name of `certificate` that is below an excluded host or not below a permitted one, although OpenSSL
+    /// does not compare it: it contains a wildcard, or is malformed, such as `www.evil.com.` or `www-.evil.com`. Nil if
+    /// there is none.
+    private func rejectedCommonName(
         of certificate: Certificate, _ constraints: AuthorityConstraints
     ) -> (name: GeneralName, code: Int)? {
         func hosts(_ names: [GeneralName]) -> Set<String> {
@@ -94,12 +96,19 @@ extension VerificationObjects {
         }
         let (excluded, permitted) = (hosts(constraints.excludedNames), hosts(constraints.permittedNames))
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
-        for name in Self.commonHosts(of: certificate) where name.isWildcard {
-            guard let parent = name.parentDomain else { continue }
-            if GeneralName.isHost(parent, within: excluded, isDomain: true) {
+        // The hosts one label above an excluded host.
+        let parents = Set(constraints.excludedNames.compactMap(\.withoutFinalDots.parentDomain))
+        for name in Self.commonHosts(of: certificate) {
+            guard let text = name.withoutFinalDots.host else { continue }
+            let hasWildcard = text.prefix { $0 != "." }.contains("*")
+            // A wildcard matches any label.
+            let host = hasWildcard ? name.withoutFinalDots.parentDomain ?? "" : text
+            if GeneralName.isHost(host, within: excluded, isDomain: true)
+                || hasWildcard && parents.contains(host)
+            {
                 return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
             }
-            if !permitted.isEmpty, !GeneralName.isHost(parent, within: permitted, isDomain: true) {
+            if !permitted.isEmpty, !GeneralName.isHost(host, within: permitted, isDomain: true) {
                 return (name, Int(X509_V_ERR_PERMITTED_VIOLATION))
             }
         }
@@ -127,14 +136,14 @@ extension VerificationObjects {
         }
     }
 
-    /// The common names of a certificate that programs may accept as host names: those with the form of one, if no
-    /// alternative name is a host name and the certificate is neither an authority's nor a person's.
+    /// The common names of a certificate that programs may accept as host names: those that have its characters and a dot or
+    /// a wildcard, if no alternative name is a host name and the certificate is neither an authority's nor a person's.
     private static func commonHosts(of certificate: Certificate) -> [GeneralName] {
         guard !certificate.isCertificateAuthority, !hasNamesOfPersons(certificate),
             !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
         else { return [] }
         return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
-            .filter { !$0.isMalformedHost && $0.parentDomain != nil }
+            .filter(\.isHostLike)
     }
 
     /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or they
@@ -235,6 +244,17 @@ extension GeneralName {
     var isMalformedHost: Bool {
         guard case .dNSName(let name) = self else { return false }
         return !Self.isHost(name.hasPrefix("*.") ? name.dropFirst(2) : name[...])
+    }
+
+    /// Whether a host name consists of the characters of host names and wildcards, and contains a dot or a wildcard. It may
+    /// be malformed; some programs compare it nevertheless.
+    var isHostLike: Bool {
+        guard case .dNSName(let name) = self else { return false }
+        return name.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "*")].contains($0) }
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+                    || ".*-_".utf8.contains(byte)
+            }
     }
 
     /// Whether the name matches every host that is one label below a domain (RFC 9525 6.3).
