@@ -229,6 +229,12 @@ struct NewerListTests {
             let older = try newer([entry(reason: reason)], age: 7_200, [EncodedExtension.delta])
             #expect(outcomes([base, older, release]) == [outcome])
         }
+        // OpenSSL consults a delta list itself if the complete list refers to it.
+        let current = try root.list([entry(reason: 8)], number: [2], [EncodedExtension.delta])
+        for (reason, outcome) in [(6, Verification.Outcome.passed), (1, .failed)] {
+            let complete = try root.list([entry(reason: reason)], [EncodedExtension.freshest])
+            #expect(outcomes([complete, current]) == [outcome], "\(reason)")
+        }
         let later = try newer([TestAuthority.entry([9])], age: 60, [EncodedExtension.delta])
         #expect(outcomes([base, release, later]) == [.failed])
         // A delta list of another scope removes nothing from the list.

@@ -23,6 +23,10 @@ extension VerifierRun {
         var remaining = Self.mostNewerLists
         for depth in chain.indices.dropLast() where !isRevoked(at: depth) {
             let known = trustedLookups(at: depth, objects)
+            if let (lookup, revocation) = cancelledRevocation(at: depth, known, input, material, objects) {
+                add(lookup, revocation, at: depth)
+                continue
+            }
             let newer = newerLists(than: known, at: depth, input, material, objects)
             var isRemoved = false
             for (index, item) in newer.enumerated() {
@@ -55,6 +59,33 @@ extension VerifierRun {
                 if lookup.list.scope?.isForSomeReasons != true { break }
             }
         }
+    }
+
+    /// A revocation in the newest complete list that a delta list cancels with removeFromCRL, although it is not a hold.
+    /// OpenSSL accepts every cancellation. Nil if there is none.
+    private func cancelledRevocation(
+        at depth: Int, _ known: [Lookup], _ input: Input, _ material: RevocationMaterial,
+        _ objects: VerificationObjects
+    ) -> (Lookup, CertificateRevocation)? {
+        for delta in known where delta.list.isDelta && delta.revocation == nil {
+            guard let signer = delta.signer,
+                case .removed? = objects.entry(of: chain[depth], in: delta.list, signers: [signer])?.entry
+            else { continue }
+            let complete = material.lists.filter {
+                !$0.isDelta && $0.issuerKey == delta.list.issuerKey && $0.scope == delta.list.scope
+                    && $0.thisUpdate <= input.date
+            }.sorted { $0.isNewer(than: $1) }
+            for list in complete {
+                guard let entry = objects.entry(of: chain[depth], in: list, signers: [signer])?.entry else {
+                    continue
+                }
+                if case .revoked(let revocation) = entry, !revocation.isHold {
+                    return ((list, signer, revocation), revocation)
+                }
+                break
+            }
+        }
+        return nil
     }
 
     /// Adds an error for each list whose signer is revoked, although OpenSSL did not notice it: by a delta list, or by a
