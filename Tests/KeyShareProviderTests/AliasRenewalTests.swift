@@ -87,6 +87,35 @@ struct AliasRenewalTests {
         #expect(try AliasAccess(store.device).access(of: Self.app).keyGrants.isEmpty)
     }
 
+    @Test("An answer after the device was restarted grants neither the key nor READ_ALIAS")
+    func restartDuringDialog() async throws {
+        try await install(generations: 1)
+        let alias = try #require(try aliases.entries().first).alias
+        let presence = UserPresence(store.device)
+        let access = try AliasAccess(store.device)
+        let provider = try provider()
+        try presence.set(.ask)
+        try access.setPermission(.undecided, of: Self.app)
+        for isQuery in [true, false] {
+            try store.device.unlock()
+            let changes = try Notifications(device: store.device).observe(.presenceAnswered)
+            let request = Task {
+                if isQuery {
+                    _ = try await provider.aliases(AliasQueryRequest(app: Self.app, columns: []), limit: 10)
+                } else {
+                    _ = try await provider.chooseAlias(AliasChoiceRequest(app: Self.app, alias: alias))
+                }
+            }
+            for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+            try store.device.restart()
+            #expect(try presence.answer(.allow) == 1)
+            let error = await #expect(throws: TokenError.self) { try await request.value }
+            #expect(error?.obstacle == .deviceLocked)
+        }
+        let decisions = try access.access(of: Self.app)
+        #expect(decisions.keyGrants.isEmpty && decisions.permission == .undecided)
+    }
+
     @Test("If no entry matches, the user is not asked")
     func noQuestion() async throws {
         try await install(generations: 1)

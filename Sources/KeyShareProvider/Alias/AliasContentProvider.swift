@@ -84,15 +84,20 @@ package final class AliasContentProvider: AliasService {
         do {
             try requireUnlocked()
             let app = try Self.requireName(request.app)
+            let entries = try snapshot().entries
             let chooser = AliasChooser(
-                try snapshot().entries, requesting: request.alias, keyTypes: request.keyTypes,
+                entries, requesting: request.alias, keyTypes: request.keyTypes,
                 issuers: request.issuers)
             let outcome = try await outcome(of: chooser, request)
             guard let alias = outcome.alias else {
                 return AliasChoice(alias: nil, reason: outcome.reason?.rawValue)
             }
-            // The entry may have been removed while the dialog was shown.
-            guard try aliases.keyChain.entry(alias) != nil else {
+            // While the dialog was shown, the entry may have been removed, or another one may have got its alias.
+            guard let entry = try aliases.keyChain.entry(alias),
+                entries.contains(where: {
+                    $0.alias.utf8.elementsEqual(alias.utf8) && $0.certificate?.der == entry.certificate
+                })
+            else {
                 return AliasChoice(alias: nil, reason: AliasChooser.Reason.noMatch.rawValue)
             }
             try access.grant(alias, to: app, at: now())
@@ -167,6 +172,8 @@ extension AliasContentProvider {
         guard chooser.opens else { return chooser.outcome(of: .cancel) }
         let dialog = AndroidDialog(chooser, for: request.app, host: request.host, port: request.port)
         let reply = try await presence.request(dialog, timeout: presenceTimeout, sleep: sleep)
+        // The device may have been restarted while the dialog was shown.
+        try requireUnlocked()
         let answer: AliasChooser.Answer =
             switch reply.outcome {
             case .confirmed: .allow
@@ -184,7 +191,9 @@ extension AliasContentProvider {
         case .undecided: break
         }
         let prompt = AndroidDialog(permissionFor: app)
-        switch try await presence.request(prompt, timeout: presenceTimeout, sleep: sleep).outcome {
+        let reply = try await presence.request(prompt, timeout: presenceTimeout, sleep: sleep)
+        try requireUnlocked()
+        switch reply.outcome {
         case .confirmed:
             try access.setPermission(.granted, of: app)
             return true
