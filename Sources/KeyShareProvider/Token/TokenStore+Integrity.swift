@@ -51,7 +51,11 @@ extension TokenStore {
                             reason: "the token's key does not match the certificate")
                     )
                 }
-            } catch let error as KeychainError where error.code == .decode {
+            } catch let error as KeychainError
+                where [.decode, .interactionNotAllowed, .itemNotFound].contains(error.code)
+            {
+                // The keychain's own check reports damage. The other two mean that the device was locked or the key was
+                // removed in the meantime.
                 continue
             } catch {
                 problems.append(
