@@ -23,6 +23,7 @@ struct MailTests {
     }
 
     /// Writes messages with the provider, and returns the expected results.
+    @discardableResult
     private func mail(_ arguments: String...) async throws -> [TestMailDocument.Message] {
         let run = try await simulation.provider(["mail", "-o", folder, "--json"] + arguments)
         #expect(run.status == 0, "\(run.errors)")
@@ -106,6 +107,26 @@ struct MailTests {
         // A second run replaces only files of the first run, and only with --force.
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened).status == 10)
         #expect(try await simulation.consumer("decrypt", folder, "-o", opened, "--force").status == 0)
+    }
+
+    @Test("--force keeps an earlier run's folder if one of its messages does not open now")
+    func nothingIsLost() async throws {
+        try await mail()
+        try await importAll()
+        let opened = simulation.scratch.path("opened")
+        #expect(try await decrypt(folder, "-o", opened).status == 0)
+        let names = try simulation.scratch.names(opened)
+        #expect(try await simulation.consumer("clear", "--yes").status == 0)
+        let (status, messages) = try await decrypt(folder, "-o", opened, "--force")
+        #expect(status == 9 && messages.allSatisfy { $0.output == nil })
+        #expect(try simulation.scratch.names(opened) == names)
+        let run = try await simulation.consumer("decrypt", folder, "-o", opened, "--force")
+        #expect(run.errors.contains("warning: the folder \(opened) is unchanged"), "\(run.errors)")
+        // A copied index does not allow the command to replace another folder's files.
+        try FileManager.default.copyItem(atPath: opened, toPath: simulation.scratch.path("copy"))
+        let copy = simulation.scratch.path("copy")
+        #expect(try await simulation.consumer("decrypt", folder, "-o", copy, "--force").status == 10)
+        #expect(try simulation.scratch.names(copy) == names)
     }
 
     @Test("A missing older key affects only its own message, and the hint's command imports the key")

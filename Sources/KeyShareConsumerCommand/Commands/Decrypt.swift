@@ -194,8 +194,11 @@ struct Decrypt: AsyncParsableCommand {
             bar.show(index + 1)
         }
         bar.clear()
+        // A key that is missing or locked now must not cost the content that an earlier run could decrypt.
+        let lost = failures.isEmpty ? [] : former.subtracting(names).subtracting([Self.indexName])
+        if !lost.isEmpty { messages = messages.map(\.notWritten) }
         let document = DecryptionDocument(messages: messages)
-        if let folder {
+        if let folder, lost.isEmpty {
             let index = [UInt8](try DocumentCoding.encode(document)) + [0x0A]
             try destination.add(index, as: Self.indexName, to: folder)
             try destination.publish(folder)
@@ -203,7 +206,12 @@ struct Decrypt: AsyncParsableCommand {
         let reported = summarize(failures, messages, missing, keys.origin)
         try console.present(document, failure: failures.first, reporting: reported) {
             try console.table(of: messages.filter { $0.status != .skipped })
-            note(messages, folder, console)
+            note(messages, lost.isEmpty ? folder : nil, console)
+            if let folder, !lost.isEmpty {
+                console.note(
+                    "warning: the folder \(folder.path) is unchanged, because it contains "
+                        + "\(counted(lost.count, "message", "messages")) that did not open now")
+            }
         }
     }
 
@@ -265,11 +273,25 @@ struct Decrypt: AsyncParsableCommand {
         return candidate
     }
 
-    /// The names of the files that an earlier run wrote into a folder; empty if the folder has no index.
+    /// The names of the files that an earlier run wrote into a folder; empty if the folder has no index, or the copy of
+    /// another folder's index.
     private func formerNames() -> Set<String> {
         let document = destination.formerIndex(Self.indexName, as: DecryptionDocument.self)
-        guard let document else { return [] }
-        let outputs = document.messages.compactMap { $0.output.flatMap(PrivateFolder.name(of:)) }
-        return Set(outputs + [Self.indexName])
+        guard let document, let output = destination.output else { return [] }
+        let outputs = document.messages.compactMap(\.output)
+        let folder = PrivateFolder.name(of: output)
+        guard outputs.allSatisfy({ PrivateFolder.name(of: PrivateFolder.parent(of: $0)) == folder }) else {
+            return []
+        }
+        return Set(outputs.compactMap(PrivateFolder.name(of:)) + [Self.indexName])
+    }
+}
+
+extension DecryptionDocument.Message {
+    /// The message without the path of its content.
+    fileprivate var notWritten: Self {
+        var message = self
+        message.output = nil
+        return message
     }
 }
