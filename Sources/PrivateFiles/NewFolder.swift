@@ -122,6 +122,20 @@ package final class NewFolder: Sendable {
         try PrivateFolder.synchronize(PrivateFolder.parent(of: path))
     }
 
+    /// Moves the complete files into an existing folder instead, where they replace earlier files of the same names, and
+    /// removes the unfinished folder.
+    ///
+    /// - Throws: `FileError`: `.inputOutput`; the files that were not yet moved are removed.
+    package func moveFiles(into folder: String) throws(FileError) {
+        defer { discard() }
+        for name in progress.withLock(\.names) {
+            guard unsafe renameat(lock.descriptor, name, AT_FDCWD, "\(folder)/\(name)") == 0 else {
+                throw .inputOutput("cannot replace", "\(folder)/\(name)", errno: errno)
+            }
+        }
+        try PrivateFolder.synchronize(folder)
+    }
+
     /// Removes the unfinished folder with the files that this object created; does nothing once the folder is published.
     package func discard() {
         progress.withLock { progress in

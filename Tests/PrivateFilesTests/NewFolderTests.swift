@@ -34,6 +34,20 @@ struct NewFolderTests {
         #expect(try scratch.names(scratch.path).isEmpty)
     }
 
+    @Test("Complete files can be moved into an existing folder, where they replace those of the same name")
+    func moved() throws {
+        let target = scratch.path("target")
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        for name in ["a", "other"] { _ = try scratch.write([9], as: "target/\(name)") }
+        let folder = try NewFolder(target + "/.new", replacing: nil)
+        for name in ["a", "b"] { try folder.add([1], as: name) }
+        #expect(try scratch.read("target/a") == [9])
+        try folder.moveFiles(into: target)
+        #expect(try scratch.names(target) == ["a", "b", "other"])
+        #expect(try scratch.read("target/a") == [1])
+        #expect(try scratch.mode(target + "/b") == 0o600)
+    }
+
     @Test("An existing folder is replaced only if requested, and always as a whole")
     func replacing() throws {
         try FileManager.default.createDirectory(

@@ -109,13 +109,16 @@ struct VectorFolder {
         try rejectExisting(names)
     }
 
-    /// Writes all files, or none of them.
+    /// Writes all files, or none of them, because the manifest would not match a mixture of two runs.
     ///
     /// - Throws: `CommandFailure`: 10 if a file exists. `FileError` if a file cannot be written.
     func write(_ files: [(name: String, bytes: [UInt8])]) throws {
-        // Write all files or none: the manifest would not match a mixture of two runs.
         try rejectExisting(files.map(\.name))
-        for file in files { try AtomicFile.write(file.bytes, to: "\(path)/\(file.name)") }
+        // A full disk is noticed before the first file is replaced.
+        let complete = try NewFolder("\(path)/.keyshare-files", replacing: nil)
+        defer { complete.discard() }
+        for file in files { try complete.add(file.bytes, as: file.name) }
+        try complete.moveFiles(into: path)
     }
 
     private func rejectExisting(_ names: [String]) throws(CommandFailure) {
