@@ -8,7 +8,9 @@ struct LineWriterTests {
     @Test("Lines that are written without a reader are dropped, and the next reader receives their number")
     func dropped() throws {
         let pipe = Pipe()
-        let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 1_000)
+        let writer = LineWriter(
+            descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 1_000
+        ) { "\($0) missing" }
         let line = String(repeating: "x", count: 99) + "\n"
         // A pipe buffers 64 KiB (pipe(7)).
         for _ in 0..<5_000 { writer.write(line) }
@@ -26,6 +28,7 @@ struct LineWriterTests {
                 if line.hasPrefix("xxx") {
                     lines += 1
                 } else {
+                    #expect(line.hasSuffix(" missing"))
                     told += Int(line.prefix { $0 != " " }) ?? 0
                 }
             }

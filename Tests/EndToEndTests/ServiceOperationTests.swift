@@ -154,6 +154,16 @@ struct ServiceOperationTests {
         #expect(objects.last?["event"] as? String == "stopped")
     }
 
+    @Test("With --log-format json, the note about a new device is an object, too")
+    func newDevice() async throws {
+        let simulation = try Simulation()
+        try await simulation.serve("--log-format", "json")
+        let first = try #require(try await simulation.stopServing().errors.split(separator: "\n").first)
+        struct Line: Decodable { let event: String }
+        let line = try JSONDecoder().decode(Line.self, from: Data(first.utf8))
+        #expect(line.event.hasPrefix("created a device in "))
+    }
+
     @Test("The log level determines whether requests are logged")
     func level() async throws {
         for (level, hasRequests) in [("warning", false), ("info", true)] {

@@ -24,6 +24,7 @@ package final class LineWriter: TextOutputStream, Sendable {
 
     private let descriptor: CInt
     private let capacity: Int
+    private let report: @Sendable (Int) -> String
     private let state = Mutex(State())
     /// Signalled once for each buffered line.
     private let work = DispatchSemaphore(value: 0)
@@ -35,13 +36,23 @@ package final class LineWriter: TextOutputStream, Sendable {
     /// - Parameters:
     ///   - descriptor: The descriptor to write to; it must stay open.
     ///   - capacity: The maximum number of buffered bytes.
-    package init(descriptor: CInt = STDERR_FILENO, capacity: Int = standardCapacity) {
+    ///   - report: Returns the line that reports a number of dropped lines, without its line feed.
+    package init(
+        descriptor: CInt = STDERR_FILENO, capacity: Int = standardCapacity,
+        reportingDropped report: @escaping @Sendable (Int) -> String = droppedText
+    ) {
         self.descriptor = descriptor
         self.capacity = capacity
+        self.report = report
         let thread = Thread { [self] in run() }
         thread.name = "log"
         thread.stackSize = 256 << 10
         thread.start()
+    }
+
+    /// The usual text about dropped lines.
+    package static func droppedText(_ count: Int) -> String {
+        "\(count) lines of the log were dropped, because the reader was too slow"
     }
 
     /// The number of lines that were dropped because the reader was too slow.
@@ -82,9 +93,7 @@ package final class LineWriter: TextOutputStream, Sendable {
                 return (state.waiting, state.dropped)
             }
             put(bytes)
-            if dropped > 0 {
-                put(Array("\(dropped) lines of the log were dropped, because the reader was too slow\n".utf8))
-            }
+            if dropped > 0 { put(Array("\(report(dropped))\n".utf8)) }
             let isIdle = state.withLock { state in
                 state.isWriting = false
                 return state.waiting.isEmpty

@@ -41,6 +41,11 @@ package struct DeviceOptions: ParsableArguments {
     /// - Throws: `CommandFailure` (73) if the folder contains other files and is not a device; `FileError` if it cannot
     ///   be created or is not safe to use.
     package func makeDevice(_ console: Console) throws -> Device {
+        try makeDevice { console.note($0) }
+    }
+
+    /// Returns the device like ``makeDevice(_:)``, and reports a new one with `note`.
+    package func makeDevice(noting note: (String) -> Void) throws -> Device {
         let folder = deviceFolder
         let isDevice = Device.isDevice(folder: folder)
         // Between the two checks, another command can create the device.
@@ -54,7 +59,7 @@ package struct DeviceOptions: ParsableArguments {
             Pasteboard.wipeExpired(on: device, now: Date())
         } else {
             try device.begin()
-            console.note("created a device in \(device.folder)")
+            note("created a device in \(device.folder)")
         }
         return device
     }

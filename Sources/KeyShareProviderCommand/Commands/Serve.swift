@@ -106,16 +106,18 @@ struct Serve: AsyncParsableCommand {
         // Each connection needs a descriptor, and the usual limit is far below the server's maximum number of
         // connections.
         ProviderServer.raiseDescriptorLimit()
-        let device = try device.makeDevice(console)
+        let writer = logOptions.writer()
+        // Before the command ends, write as much of the log as its reader accepts.
+        defer { writer.flush(patience: Self.logPatience) }
+        let log = ServeLog(
+            console: console, writer: writer, logger: logOptions.logger(console.verbosity, writer),
+            isJSON: logOptions.logFormat == .json)
+        let device = try device.makeDevice { log.note($0) }
         // The shared lock prevents other processes from erasing the device while the provider is running.
         let use = try device.lockShared()
         defer { use.release() }
         let store = try openStore(on: device)
         let scenario = try FollowedScenario(of: device, isIgnored: ignoreScenario)
-        let writer = LineWriter()
-        let log = ServeLog(
-            console: console, writer: writer, logger: logOptions.logger(console.verbosity, writer),
-            isJSON: logOptions.logFormat == .json)
         if let note = scenario.behaviour?.note { log.note(note) }
         let requests = metricsAddress == nil ? nil : RequestMetrics()
         let components = try makeComponents(store, scenario, log, requests)
@@ -129,8 +131,6 @@ struct Serve: AsyncParsableCommand {
                 services: services,
                 gracefulShutdownSignals: [.sigterm, .sigint] + (Reload.isTerminalSession ? [.sighup] : []),
                 logger: groupLogger))
-        // Before the command ends, write as much of the log as its reader accepts.
-        defer { writer.flush(patience: Self.logPatience) }
         try await group.run()
         log.note("stopped")
     }

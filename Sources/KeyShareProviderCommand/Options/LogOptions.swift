@@ -42,6 +42,12 @@ struct LogOptions: ParsableArguments {
     /// Whether every answered request is logged.
     var logsRequests: Bool { (logLevel?.value ?? (logFormat == .json ? .info : .warning)) <= .info }
 
+    /// Starts the writer of the log.
+    func writer() -> LineWriter {
+        guard logFormat == .json else { return LineWriter() }
+        return LineWriter { JSONLogHandler.line(.warning, LineWriter.droppedText($0)) }
+    }
+
     /// Returns the logger. `--log-level` takes precedence over `--quiet` and `--verbose`.
     func logger(_ verbosity: Console.Verbosity, _ log: LineWriter) -> Logger {
         var logger = Logger(label: "keyshare-provider") { label in

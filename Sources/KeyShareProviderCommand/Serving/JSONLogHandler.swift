@@ -23,13 +23,18 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let line = Line(
-            time: now(), level: event.level, message: event.message.description,
-            fields: metadata.merging(event.metadata ?? [:]) { $1 })
+        let fields = metadata.merging(event.metadata ?? [:]) { $1 }
+        log.write(Self.line(event.level, event.message.description, fields, at: now()) + "\n")
+    }
+
+    /// Returns a message as one JSON object, without a line feed.
+    static func line(
+        _ level: Logger.Level, _ message: String, _ fields: Logger.Metadata = [:], at time: Date = Date()
+    ) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let bytes = try? encoder.encode(line) else { return }
-        log.write(String(decoding: bytes, as: UTF8.self) + "\n")
+        let line = Line(time: time, level: level, message: message, fields: fields)
+        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }
 
