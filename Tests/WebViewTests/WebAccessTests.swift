@@ -1,3 +1,4 @@
+import CommandSupport
 import LoopbackHTTP
 import Testing
 
@@ -33,6 +34,16 @@ struct WebAccessTests {
         #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Strict") && !cookie.contains(access.secret))
         #expect(judge(.get, "/", ["cookie": [try self.cookie()]]) == nil)
         #expect(WebAccess(host: "127.0.0.1:8080", port: 8_080).secret != access.secret)
+    }
+
+    @Test("A request with more than 30 consecutive combining marks is rejected")
+    func marks() throws {
+        func name(_ marks: Int) throws -> [String: String] {
+            let text = String(repeating: #"\u0301"#, count: marks)
+            return try WebRoutes.read([String: String].self, Array(#"{"name": "a\#(text)"}"#.utf8))
+        }
+        #expect(try name(30).count == 1)
+        #expect(throws: CommandFailure.self) { try name(31) }
     }
 
     @Test("Requests without the cookie, with another key or with another cookie are rejected")

@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import DeviceSimulation
+internal import Diagnostics
 internal import Foundation
 internal import KeyShareProvider
 internal import LoopbackHTTP
@@ -121,6 +122,9 @@ final class WebRoutes: Sendable {
     ///
     /// - Throws: `CommandFailure` (64) if the body is malformed.
     static func read<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) throws -> Value {
+        guard CombiningMarks.areFew(inJSON: body) else {
+            throw CommandFailure(.usage, "the page sent text with too many combining marks")
+        }
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch {
