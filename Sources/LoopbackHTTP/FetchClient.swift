@@ -56,8 +56,8 @@ package struct FetchClient: Sendable {
     ///   - url: The URL, as in the certificate.
     ///   - body: The content of a POST request; nil for a GET request.
     ///   - contentType: The value of `Content-Type` for `body`.
-    /// - Throws: `SocketError`: `hostNotPermitted` for a host that is not permitted; `notLoopback` for any other URL
-    ///   that is not permitted; `malformedReply` for any status other than 200 and for an invalid redirect; the errors
+    /// - Throws: `SocketError`: `hostNotPermitted` if the host of `url` is not permitted; `notLoopback` for any other
+    ///   URL that is not permitted; `malformedReply` for any status other than 200 and for an invalid redirect; the errors
     ///   of `HTTPExchange`.
     package func fetch(
         _ url: String, posting body: [UInt8]? = nil, of contentType: String = ""
@@ -93,6 +93,10 @@ package struct FetchClient: Sendable {
         let isNamed = hosts.contains(target.host)
         let literal = try? SocketAddress(ipAddress: target.host, port: target.port)
         guard isNamed || target.host == "localhost" || literal?.reach == .loopback else {
+            guard origin == nil else {
+                throw SocketError(
+                    .notLoopback, "a redirect leads to \(target.host), which was not allowed")
+            }
             throw SocketError(
                 .hostNotPermitted,
                 "\(target.host) is another machine, and fetching from it was not allowed")
