@@ -74,6 +74,15 @@ struct RecoveryTests {
         #expect(device.problems().isEmpty)
     }
 
+    @Test("The damaged files get a free name, even beside a symbolic link that leads nowhere")
+    func danglingLink() throws {
+        try spoil("garbage")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/damaged-1", withDestinationPath: "/nowhere/else")
+        let recovery = try device.recoverKeychain(fromBackup: path, groups: groups)
+        #expect(recovery.folder == folder + "/damaged-2")
+    }
+
     @Test("A damaged keychain is not changed if the backup is invalid, rejected or from another device")
     func refused() throws {
         struct Unsound: Error {}

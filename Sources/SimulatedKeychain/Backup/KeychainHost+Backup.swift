@@ -70,13 +70,18 @@ extension KeychainHost {
         var count = 0
         // SQLite opens files by their names, so it writes to a private folder. On a read-only or full device, the
         // system's folder may still have room.
-        let draft = try UnnamedFile(in: FileManager.default.temporaryDirectory.path) { draft in
+        let temporary = FileManager.default.temporaryDirectory.path
+        let draft = try UnnamedFile(in: temporary) { draft in
             // One read transaction is a consistent snapshot; in WAL mode no writer waits for it.
             count = try store.read { database in
-                try KeychainBackup.write(
-                    try KeychainRecord.fetchAll(
-                        database, groups: groups, except: .whenPasscodeSetThisDeviceOnly),
-                    of: store, key: key, to: draft)
+                let rows = try KeychainRecord.fetchAll(
+                    database, groups: groups, except: .whenPasscodeSetThisDeviceOnly)
+                do {
+                    return try KeychainBackup.write(rows, of: store, key: key, to: draft)
+                } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+                    // Not the keychain's file system.
+                    throw FileError.inputOutput("cannot write a temporary file in", temporary, errno: ENOSPC)
+                }
             }
         }
         try AtomicFile.write(to: path, replacing: replacing) { descriptor throws(FileError) in

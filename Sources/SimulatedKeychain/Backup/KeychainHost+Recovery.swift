@@ -91,7 +91,8 @@ extension KeychainFiles {
     /// - Returns: The path of the new folder.
     fileprivate func setAside(keepingKey kept: SecretBytes?) throws(FileError) -> String {
         var number = 1
-        while unsafe access(folder + "/damaged-\(number)", F_OK) == 0 { number += 1 }
+        // Includes a symbolic link that leads nowhere.
+        while FileIdentity(path: folder + "/damaged-\(number)") != nil { number += 1 }
         let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
         try PrivateFolder.make(aside.folder)
         // The database is moved last, because SQLite finds its log by the database's name.
