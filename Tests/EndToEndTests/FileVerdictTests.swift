@@ -79,6 +79,24 @@ struct FileVerdictTests {
         #expect(run.errors.contains(words), "\(run.errors)")
     }
 
+    @Test("Verify reads neither files above the size limit nor folders with too many files")
+    func limits() async throws {
+        let simulation = try Simulation()
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        let trust = simulation.scratch.path("root.pem")
+        #expect(try await simulation.provider("trust", "-o", trust).status == 0)
+        let large = try simulation.scratch.write([UInt8](repeating: 0x41, count: 2_000_000), as: "large.p12")
+        let one = try await simulation.consumer("verify", "--trust", trust, "--file", large)
+        #expect(one.status == 10 && one.errors.contains("larger than the limit of 1048576 bytes"))
+        let folder = simulation.scratch.path("many")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        for number in 0...20_000 {
+            try #require(FileManager.default.createFile(atPath: "\(folder)/\(number)", contents: nil))
+        }
+        let all = try await simulation.consumer("verify", "--trust", trust, "--file", folder)
+        #expect(all.status == 10 && all.errors.contains("more than 20000 files"), "\(all.errors)")
+    }
+
     @Test("Verify reports a revocation list file that it cannot parse")
     func revocationList() async throws {
         let simulation = try Simulation()

@@ -133,6 +133,13 @@ struct OutputFileTests {
         defer { close(file) }
         try OutputFile.write([4, 5], to: "/dev/fd/\(file)")
         #expect(try scratch.read("open") == [4, 5])
+        // The link in /proc names no file, so only the kernel can follow it.
+        var ends: [CInt] = [0, 0]
+        try #require(unsafe Glibc.pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        try OutputFile.write([6], to: "/dev/fd/\(ends[1])")
+        #expect(unsafe read(ends[0], &bytes, bytes.count) == 1)
+        #expect(bytes[0] == 6)
     }
 
     @Test(

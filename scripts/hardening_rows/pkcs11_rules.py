@@ -314,6 +314,7 @@ def operations(module, classes):
     rule(sign_init(module, session, key, 0xD), PARAMETER_INVALID, "PSS without parameters")
     rule(sign_init(module, session, key, 0xD, PSSParameters(0x210, 1, 32)), PARAMETER_INVALID, "PSS with MD5")
     rule(sign_init(module, session, key, 0xD, PSSParameters(0x250, 2, 4_000)), PARAMETER_INVALID, "PSS with much salt")
+    rule(sign_init(module, session, key, 0xD, PSSParameters(0x250, 2, 2**64 - 1)), PARAMETER_INVALID, "PSS with endless salt")
     rule(sign_init(module, session, key, SHA256_RSA_PKCS, PSSParameters(0x250, 2, 32)), PARAMETER_INVALID, "parameters too many")
     # No failed call has begun an operation.
     rule(sign(b"x"), NO_OPERATION, "C_Sign after refused beginnings")

@@ -64,7 +64,7 @@ struct BERStream {
             guard let end = unsafe cursor else { return (0x80, 0) }
             return unsafe (flags, end - start)
         }
-        guard flags & 0x80 == 0, count > 0, length >= 0 else {
+        guard flags & 0x80 == 0, length >= 0 else {
             OpenSSLError.discardQueue()
             throw CMSError(.malformed, "the message is not valid CMS: a value has a malformed header")
         }

@@ -47,10 +47,6 @@ struct RevocationListParts {
         guard let inner = walk.skip(V_ASN1_SEQUENCE), der[inner.whole] == der[algorithm.whole] else {
             throw Self.malformed("its two signature algorithms differ")
         }
-        var identifier = DERWalk(der, in: inner.contents)
-        guard identifier.skip(V_ASN1_OBJECT) != nil else {
-            throw Self.malformed("its signature algorithm has no identifier")
-        }
         digest = try Self.digest(ofAlgorithm: Array(der[inner.whole]))
         guard let name = walk.skip(V_ASN1_SEQUENCE), !name.contents.isEmpty else {
             throw Self.malformed("it has no issuer")
