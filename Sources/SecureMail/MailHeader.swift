@@ -76,8 +76,22 @@ package struct MailHeader: Sendable {
         var lineEnds = StrayLineEnds()
         var size = 0
         while true {
-            let isLineStart = reader.isAtLineStart
-            guard let line = try reader.next() else { break }
+            guard var line = try reader.next() else { break }
+            let last = fields.indices.last
+            let continues = last != nil && (line.first == 0x20 || line.first == 0x09)
+            let colon = line.firstIndex(of: UInt8(ascii: ":")).flatMap {
+                isName(line[..<$0], isCommon: isFile && fields.isEmpty) ? $0 : nil
+            }
+            // Mailbox files put this line before each message.
+            let isMailboxLine = fields.isEmpty && line.starts(with: "From ".utf8)
+            if continues || colon != nil || isMailboxLine {
+                // The reader returns a line that is longer than a chunk in pieces.
+                while line.last != 0x0A, size + line.count <= MailLimits.headers,
+                    let more = try reader.next()
+                {
+                    line += more
+                }
+            }
             lineEnds.read(line)
             size += line.count
             guard size <= MailLimits.headers else {
@@ -85,25 +99,16 @@ package struct MailHeader: Sendable {
                     .overLimit, "the headers of the message are larger than \(MailLimits.headers) bytes")
             }
             let text = line.withoutLineEnd
-            let last = fields.indices.last
-            if !isLineStart, let last {
-                // This piece continues a line that is longer than a chunk.
-                fields[last].value += trimmed(text)
-                continue
-            }
             if text.isEmpty { break }
-            if text.first == 0x20 || text.first == 0x09, let last {
+            if continues, let last {
                 // Appends in place, because a value can have many lines.
                 let more = trimmed(text)
                 if !more.isEmpty { fields[last].value += (fields[last].value.isEmpty ? "" : " ") + more }
-            } else if let colon = text.firstIndex(of: UInt8(ascii: ":")),
-                isName(text[..<colon], isCommon: isFile && fields.isEmpty)
-            {
+            } else if let colon {
                 fields.append(
                     Field(
                         trimmed(text[..<colon]), trimmed(text[text.index(after: colon)...])))
-            } else if fields.isEmpty, text.starts(with: "From ".utf8) {
-                // Mailbox files put this line before each message.
+            } else if isMailboxLine {
                 continue
             } else {
                 guard !fields.isEmpty else { return nil }

@@ -38,15 +38,17 @@ package struct MessageContents: Sendable {
         /// The SHA-256 of the content; nil if a layer could not be opened.
         package fileprivate(set) var sha256: [UInt8]?
 
+        /// Whether the part is a CMS structure with certificates and nothing else.
+        package fileprivate(set) var isCertificateList = false
+
         /// Whether the part is encrypted, even if it could not be decrypted.
         package var isEncrypted: Bool { structures.contains { $0.kind != .signedData } }
 
         /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all, or it is a
         /// signature whose content was not read.
         package var isUnread: Bool {
-            failure != nil
-                && (structures.count == layers.count
-                    || structures.last.map { $0.kind == .signedData && !$0.isCertificateList } == true)
+            failure != nil && !isCertificateList
+                && (structures.count == layers.count || structures.last?.kind == .signedData)
         }
     }
 
@@ -390,6 +392,10 @@ private struct MessageWalk {
             }
         } catch let error as CMSError {
             parts[index].failure = error
+            // Such a list can also take the place of a signature. The signed part is then not read.
+            if case .cms = form.kind, let last = parts[index].structures.last {
+                parts[index].isCertificateList = last.isCertificateList
+            }
         } catch let error as CertificateError {
             parts[index].failure = error
         }

@@ -19,9 +19,9 @@ struct PartDelimiter {
     /// Compares a line with the delimiter.
     ///
     /// - Returns: The form of the delimiter; nil if the line is not this delimiter. A longer boundary that begins with
-    ///   this one does not match.
+    ///   this one does not match, nor does a line of which the reader returned only the first piece.
     func match(_ line: ArraySlice<UInt8>) -> Match? {
-        guard line.starts(with: start) else { return nil }
+        guard line.starts(with: start), line.last == 0x0A || line.count < OpenFile.chunk else { return nil }
         let rest = line.dropFirst(start.count)
         if rest.allSatisfy(Self.isBlank) { return .next }
         return rest.starts(with: "--".utf8) && rest.dropFirst(2).allSatisfy(Self.isBlank) ? .close : nil
@@ -70,7 +70,9 @@ struct HiddenDelimiters {
                 return
             }
         }
-        if findsLongerLines, isLineStart, isDelimiterLike, delimiter.match(piece) == nil {
+        // A truncated message can end within its last delimiter.
+        let isTruncated = (delimiter.start + "--".utf8).starts(with: piece)
+        if findsLongerLines, isLineStart, isDelimiterLike, !isTruncated, delimiter.match(piece) == nil {
             finding = "a line that some programs read as a delimiter, because it begins like one"
         }
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
@@ -155,6 +157,7 @@ struct PartReader {
         delimiter = PartDelimiter(boundary)
         hidden = HiddenDelimiters(delimiter, findsLongerLines: true)
         last = try self.reader.skip(past: delimiter, &hidden)
+        try readEnd()
     }
 
     /// Whether another part follows.
@@ -167,12 +170,15 @@ struct PartReader {
     mutating func next() throws -> UnnamedFile {
         let file = try UnnamedFile(in: scratch)
         last = try reader.copyPart(until: delimiter, &hidden, to: file, isCanonical: false)
-        // The text after the last part.
-        if last == .close {
-            while let match = try reader.skip(past: delimiter, &hidden) {
-                if match == .next { hidden.noteDelimiterAfterEnd() }
-            }
-        }
+        try readEnd()
         return file
+    }
+
+    /// Reads the text after the last part.
+    private mutating func readEnd() throws {
+        guard last == .close else { return }
+        while let match = try reader.skip(past: delimiter, &hidden) {
+            if match == .next { hidden.noteDelimiterAfterEnd() }
+        }
     }
 }

@@ -166,14 +166,65 @@ struct MessageExposureTests {
         #expect(report.checks.first?.explanation.contains("a part after its end") == true)
     }
 
-    @Test("A list of certificates next to other parts cannot contain an encrypted one")
-    func certificateList() async throws {
+    @Test("A part after the end is noticed, even if the first delimiter is already the last one")
+    func afterImmediateEnd() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let field = Array("Content-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--c\r\n".utf8)
+        let parts = [try signedByEve(text), html, field + stolen + Array("\r\n--c--".utf8), html]
+        #expect(!(try await judge(multipart(parts)).isValid))
+        #expect(!(try await judge(try signedByEve(multipart(parts))).isValid))
+    }
+
+    @Test("Delimiters and header fields that are longer than a chunk are read like shorter ones, or noticed")
+    func longLines() async throws {
+        let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
+        // The delimiter's line is read in two pieces, of which the second one would be an empty line.
+        let start = "Content-Type: multipart/mixed; boundary=c\r\n\r\n"
+        let blanks = String(repeating: " ", count: 65_536 - start.utf8.count - 3)
+        let divided = Array("\(start)--c\(blanks)\r\n".utf8) + html + Array("--c--\r\n".utf8)
+        #expect(!(try await judge(multipart([divided, safe])).isValid))
+        // The boundary contains a space, where the two pieces meet.
+        let field = "Content-Type: multipart/mixed; x="
+        let end = "; boundary=\"A"
+        let value = String(repeating: "a", count: 65_536 - field.utf8.count - end.utf8.count)
+        let inner = Array("\(field)\(value)\(end) B\"\r\n\r\n--AB\r\n\r\nx\r\n--A B\r\n".utf8) + html
+        let joined = inner + Array("--A B--\r\n--AB--\r\n".utf8)
+        #expect(!(try await judge(multipart([joined, safe])).isValid))
+    }
+
+    @Test("A message that ends within its last delimiter is read")
+    func truncated() async throws {
+        let mail = try signedByEve(text)
+        for count in 1...3 { #expect(try await judge(mail.dropLast(count)).isValid, "\(count)") }
+    }
+
+    private func certificateList() throws -> [UInt8] {
         _ = try scratch.write(Array(authority.issuer.certificate.pem.utf8), as: "certificates.pem")
         try scratch.shell("openssl crl2pkcs7 -nocrl -certfile certificates.pem -outform DER -out list.p7c")
+        return MailText.base64(try scratch.read("list.p7c"))
+    }
+
+    @Test("A list of certificates in the place of a signature does not hide the signed part")
+    func listAsSignature() async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let type = "multipart/signed; protocol=\"application/pkcs7-signature\"; micalg=sha-256; boundary=c"
+        let signature =
+            "Content-Type: application/pkcs7-signature\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        let mail =
+            Array("Content-Type: \(type)\r\n\r\n--c\r\n".utf8) + stolen
+            + Array("\r\n--c\r\n\(signature)".utf8) + (try certificateList()) + Array("\r\n--c--\r\n".utf8)
+        for part in [mail, forwarded(mail)] {
+            let report = try await judge(multipart([try signedByEve(text), html, part, html]))
+            #expect(!report.isValid)
+        }
+    }
+
+    @Test("A list of certificates next to other parts cannot contain an encrypted one")
+    func listNextToParts() async throws {
         let field = "Content-Type: application/pkcs7-mime; smime-type=certs-only; name=list.p7c"
         let list =
             Array("\(field)\r\nContent-Transfer-Encoding: base64\r\n\r\n".utf8)
-            + MailText.base64(try scratch.read("list.p7c"))
+            + (try certificateList())
         let report = try await judge(try signedByEve(multipart([text, list])))
         #expect(report.checks.first?.outcome == .passed, "\(report.checks)")
     }
