@@ -129,6 +129,28 @@ struct MailTests {
         #expect(try simulation.scratch.names(copy) == names)
     }
 
+    @Test("--force keeps a content whose name another message would get")
+    func nameOfAnother() async throws {
+        let expected = try await mail()
+        try await importAll()
+        for (number, message) in [expected[1], expected[0]].enumerated() {
+            try FileManager.default.createDirectory(
+                atPath: simulation.scratch.path("in\(number)"), withIntermediateDirectories: false)
+            try FileManager.default.copyItem(
+                atPath: folder + "/" + message.file, toPath: simulation.scratch.path("in\(number)/x.eml"))
+        }
+        let files = ["in0/x.eml", "in1/x.eml"].map { simulation.scratch.path($0) }
+        let opened = simulation.scratch.path("opened")
+        #expect(try await simulation.consumer(["decrypt", "-o", opened] + files).status == 0)
+        let content = try simulation.scratch.read("opened/x.eml")
+        #expect(try await simulation.consumer("clear", "--yes").status == 0)
+        let newest = try #require(expected.first?.recipients.first)
+        try await simulation.consumer("import", newest, "--uti", "purebred2025.rsa.pkcs-12")
+        let run = try await simulation.consumer(["decrypt", "--force", "-o", opened] + files)
+        #expect(run.status == 9 && run.errors.contains("that this run did not open"), "\(run.errors)")
+        #expect(try simulation.scratch.read("opened/x.eml") == content)
+    }
+
     @Test("A missing older key affects only its own message, and the hint's command imports the key")
     func missingKey() async throws {
         let expected = try await mail()

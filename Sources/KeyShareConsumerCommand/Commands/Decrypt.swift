@@ -169,10 +169,10 @@ struct Decrypt: AsyncParsableCommand {
         _ files: [MessageFile], _ keys: MailIdentities, _ passwords: PasswordAttempts, _ console: Console
     ) throws {
         var passwords = passwords
-        let former = formerNames()
+        let former = formerFiles()
         let folder = try destination.output.map { _ in
             try destination.newFolder(what: "several messages can be written only to a folder") {
-                former.contains($0)
+                $0 == Self.indexName || former[$0] != nil
             }
         }
         defer { folder?.discard() }
@@ -195,7 +195,8 @@ struct Decrypt: AsyncParsableCommand {
         }
         bar.clear()
         // A key that is missing or locked now must not cost the content that an earlier run could decrypt.
-        let lost = failures.isEmpty ? [] : former.subtracting(names).subtracting([Self.indexName])
+        let written = Self.files(of: messages)
+        let lost = failures.isEmpty ? [:] : former.filter { written[$0.key] != $0.value }
         if !lost.isEmpty { messages = messages.map(\.notWritten) }
         let document = DecryptionDocument(messages: messages)
         if let folder, lost.isEmpty {
@@ -210,7 +211,7 @@ struct Decrypt: AsyncParsableCommand {
             if let folder, !lost.isEmpty {
                 console.note(
                     "warning: the folder \(folder.path) is unchanged, because it contains "
-                        + "\(counted(lost.count, "message", "messages")) that did not open now")
+                        + "\(counted(lost.count, "message", "messages")) that this run did not open")
             }
         }
     }
@@ -273,17 +274,24 @@ struct Decrypt: AsyncParsableCommand {
         return candidate
     }
 
-    /// The names of the files that an earlier run wrote into a folder; empty if the folder has no index, or the copy of
-    /// another folder's index.
-    private func formerNames() -> Set<String> {
+    /// The files that an earlier run wrote into a folder, keyed by name, each with the file of its message. Empty if the
+    /// folder has no index, or the copy of another folder's index.
+    private func formerFiles() -> [String: String] {
         let document = destination.formerIndex(Self.indexName, as: DecryptionDocument.self)
-        guard let document, let output = destination.output else { return [] }
-        let outputs = document.messages.compactMap(\.output)
+        guard let document, let output = destination.output else { return [:] }
         let folder = PrivateFolder.name(of: output)
-        guard outputs.allSatisfy({ PrivateFolder.name(of: PrivateFolder.parent(of: $0)) == folder }) else {
-            return []
+        let isOwn = document.messages.compactMap(\.output).allSatisfy {
+            PrivateFolder.name(of: PrivateFolder.parent(of: $0)) == folder
         }
-        return Set(outputs.compactMap(PrivateFolder.name(of:)) + [Self.indexName])
+        return isOwn ? Self.files(of: document.messages) : [:]
+    }
+
+    /// The file of each message whose content was written, keyed by the name of the content's file.
+    private static func files(of messages: [DecryptionDocument.Message]) -> [String: String] {
+        let written = messages.compactMap { message in
+            message.output.flatMap(PrivateFolder.name(of:)).map { ($0, message.file) }
+        }
+        return Dictionary(written) { first, _ in first }
     }
 }
 
