@@ -235,6 +235,12 @@ struct NewerListTests {
             let complete = try root.list([entry(reason: reason)], [EncodedExtension.freshest])
             #expect(outcomes([complete, current]) == [outcome], "\(reason)")
         }
+        let onHold = try root.list([entry(reason: 6)], [EncodedExtension.freshest])
+        let compromised = try newer([entry(reason: 1)], age: 86_400, [EncodedExtension.delta])
+        let last = try root.list(
+            [entry(reason: 8)], number: [3], thisUpdate: TestAuthority.now - 60, [EncodedExtension.delta])
+        #expect(outcomes([onHold, last]) == [.passed])
+        #expect(outcomes([onHold, compromised, last]) == [.failed])
         let later = try newer([TestAuthority.entry([9])], age: 60, [EncodedExtension.delta])
         #expect(outcomes([base, release, later]) == [.failed])
         // A delta list of another scope removes nothing from the list.

@@ -61,8 +61,8 @@ extension VerifierRun {
         }
     }
 
-    /// A revocation in the newest complete list that a delta list cancels with removeFromCRL, although it is not a hold.
-    /// OpenSSL accepts every cancellation. Nil if there is none.
+    /// A revocation that a delta list cancels with removeFromCRL, although it is not a hold: in the newest complete list, or
+    /// in a later delta list. OpenSSL accepts every cancellation. Nil if there is none.
     private func cancelledRevocation(
         at depth: Int, _ known: [Lookup], _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
@@ -71,18 +71,19 @@ extension VerifierRun {
             guard let signer = delta.signer,
                 case .removed? = objects.entry(of: chain[depth], in: delta.list, signers: [signer])?.entry
             else { continue }
-            let complete = material.lists.filter {
-                !$0.isDelta && $0.issuerKey == delta.list.issuerKey && $0.scope == delta.list.scope
-                    && $0.thisUpdate <= input.date
+            let lists = material.lists.filter {
+                $0.issuerKey == delta.list.issuerKey && $0.scope == delta.list.scope
+                    && $0.thisUpdate <= input.date && !$0.isNewer(than: delta.list)
             }.sorted { $0.isNewer(than: $1) }
-            for list in complete {
+            var newest: EncodedRevocationList?
+            for list in lists where newest?.isNewer(than: list) != true {
                 guard let entry = objects.entry(of: chain[depth], in: list, signers: [signer])?.entry else {
                     continue
                 }
                 if case .revoked(let revocation) = entry, !revocation.isHold {
                     return ((list, signer, revocation), revocation)
                 }
-                break
+                if !list.isDelta { newest = newest ?? list }
             }
         }
         return nil
