@@ -86,6 +86,7 @@ struct HostConstraintTests {
             ("www.evil.example", "w*.good.example", true), ("evil.example", "*.*.evil.example", false),
             ("evil.example", "www-.evil.example", false), ("evil.example", "-www.evil.example", false),
             ("evil.example", "www.evil.example.", false), ("evil.example", "evil.example.", false),
+            ("www.evil.example", "x*.evil.example", true), ("evil.example", "Acme.", true),
             ("evil.example", "a..evil.example", false), ("evil.example", "www-.good.example", true),
         ] {
             let name = GeneralName.dNSName(excluded)

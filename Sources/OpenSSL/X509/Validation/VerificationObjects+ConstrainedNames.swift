@@ -96,15 +96,13 @@ extension VerificationObjects {
         }
         let (excluded, permitted) = (hosts(constraints.excludedNames), hosts(constraints.permittedNames))
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
-        // The hosts one label above an excluded host.
-        let parents = Set(constraints.excludedNames.compactMap(\.withoutFinalDots.parentDomain))
-        for name in Self.commonHosts(of: certificate) {
-            guard let text = name.withoutFinalDots.host else { continue }
-            let hasWildcard = text.prefix { $0 != "." }.contains("*")
-            // A wildcard matches any label.
-            let host = hasWildcard ? name.withoutFinalDots.parentDomain ?? "" : text
+        for name in Self.commonHosts(of: certificate).map(\.withoutFinalDots) {
+            guard let text = name.host else { continue }
+            let label = text.prefix { $0 != "." }
+            // Every host that a wildcard matches has the same parent domain.
+            let host = label.contains("*") ? name.parentDomain ?? "" : text
             if GeneralName.isHost(host, within: excluded, isDomain: true)
-                || hasWildcard && parents.contains(host)
+                || excluded.contains(where: { Self.matches(label, host, $0) })
             {
                 return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
             }
@@ -113,6 +111,15 @@ extension VerificationObjects {
             }
         }
         return nil
+    }
+
+    /// Whether a label with a wildcard, below a parent domain, matches a host (RFC 6125 6.4.3).
+    private static func matches(_ label: Substring, _ parent: String, _ host: String) -> Bool {
+        guard let star = label.firstIndex(of: "*"), host.hasSuffix("." + parent) else { return false }
+        let (start, end) = (label[..<star], label[label.index(after: star)...])
+        let first = host.dropLast(parent.count + 1)
+        return !first.contains(".") && first.count >= start.count + end.count && first.hasPrefix(start)
+            && first.hasSuffix(end)
     }
 
     /// The first wildcard of `certificate` that matches one of the excluded hosts, or name below an excluded host with a
@@ -143,7 +150,7 @@ extension VerificationObjects {
             !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
         else { return [] }
         return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
-            .filter(\.isHostLike)
+            .filter(\.withoutFinalDots.isHostLike)
     }
 
     /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or they
