@@ -125,10 +125,15 @@ package final class NewFolder: Sendable {
     /// Moves the complete files into an existing folder instead, where they replace earlier files of the same names, and
     /// removes the unfinished folder.
     ///
-    /// - Throws: `FileError`: `.inputOutput`; the files that were not yet moved are removed.
+    /// - Throws: `FileError`: `.unsuitablePath` if one of the names is in use by a folder, and no file is moved;
+    ///   `.inputOutput`.
     package func moveFiles(into folder: String) throws(FileError) {
         defer { discard() }
-        for name in progress.withLock(\.names) {
+        let names = progress.withLock(\.names)
+        for path in names.map({ "\(folder)/\($0)" }) where FileIdentity(path: path)?.type == S_IFDIR {
+            throw FileError(.unsuitablePath, path: path, "\(path) is a folder")
+        }
+        for name in names {
             guard unsafe renameat(lock.descriptor, name, AT_FDCWD, "\(folder)/\(name)") == 0 else {
                 throw .inputOutput("cannot replace", "\(folder)/\(name)", errno: errno)
             }

@@ -48,6 +48,16 @@ struct NewFolderTests {
         #expect(try scratch.mode(target + "/b") == 0o600)
     }
 
+    @Test("No file is moved into a folder where one of the names belongs to a folder")
+    func notMoved() throws {
+        let target = scratch.path("target")
+        try FileManager.default.createDirectory(atPath: target + "/b", withIntermediateDirectories: true)
+        let folder = try NewFolder(target + "/.new", replacing: nil)
+        for name in ["a", "b"] { try folder.add([1], as: name) }
+        #expect(throws: FileError(.unsuitablePath, path: "", "")) { try folder.moveFiles(into: target) }
+        #expect(try scratch.names(target) == ["b"])
+    }
+
     @Test("An existing folder is replaced only if requested, and always as a whole")
     func replacing() throws {
         try FileManager.default.createDirectory(
