@@ -19,7 +19,7 @@ struct PartDelimiter {
     /// Compares a line with the delimiter.
     ///
     /// - Returns: The form of the delimiter; nil if the line is not this delimiter. A longer boundary that begins with
-    ///   this one does not match, nor does a line of which the reader returned only the first piece.
+    ///   this one does not match, nor does the first piece of a line that is longer than a chunk.
     func match(_ line: ArraySlice<UInt8>) -> Match? {
         guard line.starts(with: start), line.last == 0x0A || line.count < OpenFile.chunk else { return nil }
         let rest = line.dropFirst(start.count)

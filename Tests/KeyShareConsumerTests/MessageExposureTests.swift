@@ -178,7 +178,7 @@ struct MessageExposureTests {
     @Test("Delimiters and header fields that are longer than a chunk are read like shorter ones, or noticed")
     func longLines() async throws {
         let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
-        // The delimiter's line is read in two pieces, of which the second one would be an empty line.
+        // The delimiter's line is read in two pieces, and the second one looks like an empty line.
         let start = "Content-Type: multipart/mixed; boundary=c\r\n\r\n"
         let blanks = String(repeating: " ", count: 65_536 - start.utf8.count - 3)
         let divided = Array("\(start)--c\(blanks)\r\n".utf8) + html + Array("--c--\r\n".utf8)
