@@ -122,6 +122,9 @@ struct MailTests {
         #expect(try simulation.scratch.names(opened) == names)
         let run = try await simulation.consumer("decrypt", folder, "-o", opened, "--force")
         #expect(run.errors.contains("warning: the folder \(opened) is unchanged"), "\(run.errors)")
+        // Decrypted content is not encrypted, so nothing would be written.
+        #expect(try await simulation.consumer("decrypt", opened, "-o", opened, "--force").status == 0)
+        #expect(try simulation.scratch.names(opened) == names)
         // A copied index does not allow the command to replace another folder's files.
         try FileManager.default.copyItem(atPath: opened, toPath: simulation.scratch.path("copy"))
         let copy = simulation.scratch.path("copy")

@@ -196,7 +196,11 @@ struct Decrypt: AsyncParsableCommand {
         bar.clear()
         // A key that is missing or locked now must not cost the content that an earlier run could decrypt.
         let written = Self.files(of: messages)
-        let lost = failures.isEmpty ? [:] : former.filter { written[$0.key] != $0.value }
+        let unopened = Set(messages.filter { $0.status != .opened }.map(\.file))
+        let isPartial =
+            !failures.isEmpty || written.isEmpty || !unopened.isDisjoint(with: former.values)
+        // Standard input is another message each time.
+        let lost = isPartial ? former.filter { written[$0.key] != $0.value || $0.value == "-" } : [:]
         if !lost.isEmpty { messages = messages.map(\.notWritten) }
         let document = DecryptionDocument(messages: messages)
         if let folder, lost.isEmpty {
