@@ -15,18 +15,22 @@ struct HiddenMessage {
     ///
     /// - Throws: `FileError`.
     func isPossible() throws -> Bool {
-        try header.mayHaveNameOfMessage || header.contentType == nil && containsEncodedFile()
+        try header.mayHaveNameOfMessage || header.hasUncommonEncoding
+            || header.contentType == nil && containsEncodedFile()
+            || header.contentType?.name.hasPrefix("message/") == true
+                && Self.declaresType(descriptor, from: reader)
             || containsMessage()
     }
 
-    /// Whether the first lines of a file declare a media type. Empty lines before them are skipped.
+    /// Whether the first lines of a file, or those that a reader returns next, declare a media type. Empty lines before them
+    /// are skipped.
     ///
     /// - Throws: `FileError`.
-    static func declaresType(_ descriptor: CInt) throws -> Bool {
+    static func declaresType(_ descriptor: CInt, from start: LineReader? = nil) throws -> Bool {
         // Other readers of the file continue at this position.
         let position = lseek(descriptor, 0, SEEK_CUR)
         defer { lseek(descriptor, position, SEEK_SET) }
-        var reader = try LineReader(descriptor)
+        var reader = try start ?? LineReader(descriptor)
         var size = 0
         var isFound = false
         while size <= MailLimits.headers, let line = try reader.next() {
@@ -92,6 +96,9 @@ struct HiddenMessage {
 }
 
 extension MailHeader {
+    /// Whether the transfer encoding is uuencode or yEnc, which no standard for mail allows but some programs decode.
+    var hasUncommonEncoding: Bool { ["uu", "yenc"].contains(where: transferEncoding.contains) }
+
     /// The media types of files that mail programs open by their names.
     static let unspecificTypes: Set<String> = [
         "application/octet-stream", "application/x-unknown-content-type",

@@ -154,32 +154,39 @@ struct ContentType: Sendable {
     /// Parses the value of a Content-Type field. Returns nil if the value does not begin with a media type.
     init?(_ value: String) {
         var rest = value.unicodeScalars[...]
-        guard let name = Self.mediaType(&rest) else { return nil }
+        guard let (name, hasDelimiters) = Self.mediaType(&rest) else { return nil }
         self.name = name
         let (pairs, isAmbiguous) = Self.parameters(&rest)
-        self.isAmbiguous = isAmbiguous
+        self.isAmbiguous = isAmbiguous || hasDelimiters
         hasSeveralBoundaries =
             pairs.filter { $0.name == "boundary" || $0.name.hasPrefix("boundary*") }.count > 1
         parameters = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Reads a media type up to a semicolon; nil if the text is not a media type. Comments and blanks around its names
-    /// are skipped (RFC 2045, 5.1).
-    private static func mediaType(_ rest: inout Substring.UnicodeScalarView) -> String? {
+    /// are skipped (RFC 2045, 5.1). `hasDelimiters` is true if a comment contains a character at which programs that do
+    /// not skip comments end the media type.
+    private static func mediaType(
+        _ rest: inout Substring.UnicodeScalarView
+    ) -> (name: String, hasDelimiters: Bool)? {
         var text = ""
+        var hasDelimiters = false
         while let scalar = rest.first, scalar != ";" {
             rest = rest.dropFirst()
             if scalar != "(" {
                 text.unicodeScalars.append(scalar)
-            } else if rest.skipComment() {
-                text.append(" ")
-            } else {
-                return nil
+                continue
             }
+            let comment = rest
+            guard rest.skipComment() else { return nil }
+            text.append(" ")
+            let end = comment[..<rest.startIndex]
+            if end.contains(where: { [";", "\"", "\\"].contains($0) }) { hasDelimiters = true }
         }
         let names = text.split(separator: "/", omittingEmptySubsequences: false)
             .map { String($0).trimmedOfBlanks.lowercased() }
-        return names.count == 2 && names.allSatisfy(isToken) ? names.joined(separator: "/") : nil
+        guard names.count == 2, names.allSatisfy(isToken) else { return nil }
+        return (names.joined(separator: "/"), hasDelimiters)
     }
 
     /// Whether a text is a token (RFC 2045, 5.1).
@@ -195,7 +202,7 @@ struct ContentType: Sendable {
     /// The parameters are ambiguous if programs could find different ones: a quote, a backslash, or a comment that
     /// contains a semicolon occurs outside quoted strings, a quoted string has no end, or a boundary, protocol or file
     /// name is neither exactly a quoted string nor a token. Some programs skip comments, and others consider them part of the
-    /// name or value.
+    /// name or value. A backslash in a boundary is ambiguous, too, because some programs keep it.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
@@ -216,7 +223,8 @@ struct ContentType: Sendable {
                 let following = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(following.count)
                 let isEnd = isStrict ? String(following).trimmedOfBlanks.isEmpty : isHarmless(following)
-                if !quoted.isComplete || !isEnd { isAmbiguous = true }
+                let isKept = quoted.hasEscape && name.hasPrefix("boundary")
+                if !quoted.isComplete || !isEnd || isKept { isAmbiguous = true }
             } else {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
@@ -252,14 +260,16 @@ struct ContentType: Sendable {
     /// Reads a quoted string with its quotes. `isComplete` is false if the second quote is missing.
     private static func quotedString(
         _ rest: inout Substring.UnicodeScalarView
-    ) -> (text: String, isComplete: Bool) {
+    ) -> (text: String, isComplete: Bool, hasEscape: Bool) {
         var text = ""
+        var hasEscape = false
         rest = rest.dropFirst()
         while let scalar = rest.popFirst() {
-            if scalar == "\"" { return (text, true) }
+            if scalar == "\"" { return (text, true, hasEscape) }
+            if scalar == "\\" { hasEscape = true }
             text.unicodeScalars.append(scalar == "\\" ? rest.popFirst() ?? "\\" : scalar)
         }
-        return (text, false)
+        return (text, false, hasEscape)
     }
 }
 

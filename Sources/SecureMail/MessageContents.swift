@@ -179,6 +179,8 @@ private struct MessageWalk {
         var level = 0
         /// The numbers of the multipart/alternative and multipart/related entities around the entity.
         var choices: [Int] = []
+        /// The boundaries of the multipart entities around the entity.
+        var boundaries: [String] = []
 
         /// Whether the entity is part of the file's message itself, and not protected.
         var isOwn: Bool { !isForwarded && container == nil }
@@ -264,9 +266,13 @@ private struct MessageWalk {
         var bodies = try PartReader(reader, boundary, scratch: scratch)
         var number = 0
         var place = place
+        let overlaps = noteBoundary(boundary, in: &place)
         let isDigest = form.type == "multipart/digest"
         // Other programs could read an ambiguous type as one of these.
-        if ["multipart/alternative", "multipart/related"].contains(form.type) || form.isAmbiguous {
+        let types = [
+            "multipart/alternative", "multipart/related", "multipart/signed", "multipart/encrypted",
+        ]
+        if types.contains(form.type) || form.isAmbiguous {
             choices += 1
             place.choices.append(choices)
         }
@@ -287,7 +293,19 @@ private struct MessageWalk {
         if let finding = bodies.ambiguity, place.isOwn {
             ambiguity = ambiguity ?? "the message contains \(finding)"
         }
-        if number == 0 || bodies.ambiguity != nil { note(form, place, isRead: bodies.ambiguity == nil) }
+        let isRead = bodies.ambiguity == nil && !overlaps
+        if number == 0 || !isRead { note(form, place, isRead: isRead) }
+    }
+
+    /// Adds a boundary to those around an entity. Returns whether one of these begins with it: some programs compare only
+    /// the beginning of lines, and first with the innermost boundary, so they find other parts.
+    private mutating func noteBoundary(_ boundary: String, in place: inout Place) -> Bool {
+        let overlaps = place.boundaries.contains { $0.hasPrefix(boundary) }
+        place.boundaries.append(boundary)
+        if overlaps, place.isOwn {
+            ambiguity = ambiguity ?? "the message contains two boundaries that begin in the same way"
+        }
+        return overlaps
     }
 
     private mutating func visitMessage(
@@ -329,6 +347,11 @@ private struct MessageWalk {
                 path: place.path, type: form.type, header: place.header, isForwarded: place.isForwarded,
                 container: place.container, choices: place.choices,
                 parameters: form.header?.contentType?.parameters ?? [:]))
+        var inner = place
+        switch form.kind {
+        case .signed(_, let boundary): _ = noteBoundary(boundary, in: &inner)
+        default: inner.boundaries = []
+        }
         guard let content = try openLayers(form, into: index) else { return }
         let digest = try content.sha256()
         parts[index].sha256 = digest
@@ -336,7 +359,6 @@ private struct MessageWalk {
         let isEncrypted = parts[index].isEncrypted
         try withExtendedLifetime(content) {
             let payload = try MessageForm(content.descriptor, as: .part)
-            var inner = place
             inner.container = index
             if case .message(let source) = payload.kind, payload.isWrapper {
                 // If the protected part is a whole message, its header fields are protected (RFC 8551, 3.1).

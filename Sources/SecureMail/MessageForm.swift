@@ -14,8 +14,8 @@ struct MessageForm {
         case mixed(LineReader, boundary: String)
         /// Another multipart type, with the boundary between its parts.
         case multipart(LineReader, boundary: String)
-        /// message/rfc822, message/global or message/news (RFC 2046, 5.2.1; RFC 6532, 3.7; RFC 1036), or a file with the
-        /// name of a message. The source returns the message inside.
+        /// message/rfc822, message/global or message/news (RFC 2046, 5.2.1; RFC 6532, 3.7; RFC 1036), message/rfc2822, or a
+        /// file with the name of a message. The source returns the message inside.
         case message(any ByteSource)
         /// Any other content.
         case plain
@@ -120,7 +120,9 @@ struct MessageForm {
     }
 
     /// The media types of messages inside another message.
-    private static let messageTypes: Set<String> = ["message/rfc822", "message/global", "message/news"]
+    private static let messageTypes: Set<String> = [
+        "message/rfc822", "message/rfc2822", "message/global", "message/news",
+    ]
 
     /// Whether an entity of this media type contains other entities.
     var isContainer: Bool { type.hasPrefix("multipart/") || Self.messageTypes.contains(type) }
@@ -130,7 +132,9 @@ struct MessageForm {
         // Multiparts allow no other encodings (RFC 2045, 6.4). Some programs decode them nevertheless.
         let isUnencoded = ["7bit", "8bit", "binary"].contains(header.transferEncoding)
         switch type.name {
-        case "application/pkcs7-mime", "application/x-pkcs7-mime":
+        // Evolution also opens the last two.
+        case "application/pkcs7-mime", "application/x-pkcs7-mime", "application/xpkcs7mime",
+            "application/xpkcs7-mime":
             return .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
         where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
@@ -173,7 +177,7 @@ extension MessageForm {
             "application/x-pkcs7-signature",
         ]
         let names = header.map(\.fileNames) ?? []
-        return !isAmbiguous && types.contains(type)
+        return !isAmbiguous && !hidesMessage && types.contains(type)
             && names?.allSatisfy { name in
                 [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
             } ?? false
@@ -187,12 +191,15 @@ extension MessageForm {
 }
 
 extension ContentType {
-    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`. It
-    /// must not end with a blank (RFC 2046, 5.1.1), because some programs remove the blank.
+    /// The boundary between the parts; nil if it is missing, ambiguous, empty, or longer than `MailLimits.boundary`.
+    ///
+    /// It must consist of printable ASCII without blanks, because programs differ in how they unfold and decode it. Some
+    /// remove angle brackets and quotes, or decode an encoded word (RFC 2047, 2).
     fileprivate var boundary: String? {
-        if hasSeveralBoundaries || isAmbiguous { return nil }
-        return parameters["boundary"].flatMap {
-            (1...MailLimits.boundary).contains($0.utf8.count) && $0.trimmedOfBlanks == $0 ? $0 : nil
-        }
+        guard !hasSeveralBoundaries, !isAmbiguous, let boundary = parameters["boundary"],
+            (1...MailLimits.boundary).contains(boundary.utf8.count),
+            boundary.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"\\<>".utf8.contains($0) })
+        else { return nil }
+        return boundary.contains("=?") && boundary.contains("?=") ? nil : boundary
     }
 }

@@ -192,6 +192,77 @@ struct MessageExposureTests {
         #expect(!(try await judge(multipart([joined, safe])).isValid))
     }
 
+    @Test(
+        "A boundary that programs read differently hides nothing",
+        arguments: [
+            "\"A\r\n B\"", "\"A B\"", "\"\u{E9}x\"", "\"e\(String(repeating: "\u{301}", count: 40))\"",
+            #""A\B""#,
+            "\"<A>\"", #""\"A\"""#, "\"A\u{1F}\"", "\"A\u{A0}\"", "\"=?utf-8?q?A?=\"",
+        ])
+    func boundaries(boundary: String) async throws {
+        let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
+        let part = Array("Content-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n--A\r\n".utf8)
+        #expect(
+            try await judge(multipart([part + html + Array("--A--".utf8), safe])).checks.first?.outcome
+                != .passed)
+        #expect(try await judge(multipart([text, safe])).checks.first?.outcome == .passed)
+    }
+
+    @Test("A comment in a media type that contains a delimiter of parameters makes the boundary ambiguous")
+    func comments() async throws {
+        let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
+        for (comment, isValid) in [("(c)", true), ("(; boundary=B ;)", false), ("(\")", false)] {
+            let start = "Content-Type: multipart/mixed \(comment); boundary=A\r\n\r\n--A\r\n\r\nx\r\n"
+            let part = Array("\(start)--A--\r\n".utf8)
+            #expect(
+                (try await judge(multipart([part, safe])).checks.first?.outcome == .passed) == isValid,
+                "\(comment)")
+        }
+    }
+
+    @Test("A boundary that an enclosing one begins with is noticed, also around a signed part")
+    func enclosingBoundaries() async throws {
+        let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
+        for (boundary, isValid) in [("out", false), ("outer", false), ("inner", true)] {
+            let child = Array("Content-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n".utf8)
+            let body = Array("--\(boundary)\r\n".utf8) + text + Array("--\(boundary)--\r\n".utf8)
+            #expect(
+                (try await judge(multipart([child + body, safe])).checks.first?.outcome == .passed) == isValid
+            )
+            #expect(
+                (try await judge(multipart([forwarded(child + body), safe])).checks.first?.outcome == .passed)
+                    == isValid)
+        }
+        let signed = String(decoding: try signedByEve(text), as: UTF8.self)
+        let boundary = try #require(signed.firstMatch(of: /boundary="([^"]+)"/)?.1)
+        let overlapping = Array(signed.replacing(boundary, with: "out").utf8)
+        #expect(try await judge(multipart([overlapping, text])).checks.first?.outcome != .passed)
+    }
+
+    @Test(
+        "Messages of uncommon types and encodings next to HTML are noticed",
+        arguments: [
+            "message/rfc2822", "message/partial; total=1", "message/x-other", "application/xpkcs7mime",
+            "application/octet-stream\r\nContent-Transfer-Encoding: x-uuencode",
+        ])
+    func uncommonTypes(type: String) async throws {
+        let stolen = try dana.encrypted(MessageSender.body, .aes256CBC)
+        let isMessage = type.hasPrefix("message/")
+        let encoding = type.contains("Encoding") || isMessage ? "" : "Content-Transfer-Encoding: base64\r\n"
+        let part =
+            Array("Content-Type: \(type)\r\n\(encoding)\r\n".utf8)
+            + (isMessage ? stolen : MailText.base64(try der(of: stolen)))
+        #expect(!(try await judge(multipart([try signedByEve(text), html, part])).isValid))
+    }
+
+    @Test("A part of a message that another program would encrypt or sign may replace the S/MIME part")
+    func otherProtections() async throws {
+        for type in ["signed; protocol=\"application/pgp-signature\"", "encrypted"] {
+            let report = try await judge(multipart([html, try signedByEve(text)], type: type))
+            #expect(report.checks.first?.outcome == .failed)
+        }
+    }
+
     @Test("A message that ends within its last delimiter is read")
     func truncated() async throws {
         let mail = try signedByEve(text)
