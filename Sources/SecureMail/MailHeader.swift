@@ -180,8 +180,8 @@ struct ContentType: Sendable {
             let comment = rest
             guard rest.skipComment() else { return nil }
             text.append(" ")
-            let end = comment[..<rest.startIndex]
-            if end.contains(where: { [";", "\"", "\\"].contains($0) }) { hasDelimiters = true }
+            let skipped = comment[..<rest.startIndex]
+            if skipped.contains(where: { [";", "\"", "\\"].contains($0) }) { hasDelimiters = true }
         }
         let names = text.split(separator: "/", omittingEmptySubsequences: false)
             .map { String($0).trimmedOfBlanks.lowercased() }

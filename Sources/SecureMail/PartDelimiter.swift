@@ -42,7 +42,7 @@ struct HiddenDelimiters {
     private var tail: [UInt8] = []
     /// Whether the current line begins like the delimiter.
     private var isDelimiterLike = false
-    /// What the message contains that only some programs read as a delimiter, as a phrase; nil if nothing was found.
+    /// The first hidden delimiter, as a phrase that can follow “contains”; nil if there is none.
     private(set) var finding: String?
 
     /// Creates a search for the delimiter's hidden forms.
@@ -71,8 +71,9 @@ struct HiddenDelimiters {
             }
         }
         // A truncated message can end within its last delimiter.
-        let isTruncated = (delimiter.start + "--".utf8).starts(with: piece)
-        if findsLongerLines, isLineStart, isDelimiterLike, !isTruncated, delimiter.match(piece) == nil {
+        if findsLongerLines, isLineStart, isDelimiterLike, delimiter.match(piece) == nil,
+            !(delimiter.start + "--".utf8).starts(with: piece)
+        {
             finding = "a line that some programs read as a delimiter, because it begins like one"
         }
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))

@@ -194,7 +194,7 @@ struct Decrypt: AsyncParsableCommand {
             bar.show(index + 1)
         }
         bar.clear()
-        // A key that is missing or locked now must not cost the content that an earlier run could decrypt.
+        // If a key is missing or locked now, the content that an earlier run decrypted is kept.
         let written = Self.files(of: messages)
         let unopened = Set(messages.filter { $0.status != .opened }.map(\.file))
         let isPartial =
