@@ -30,8 +30,8 @@ build_tests() {
     folder=$(scripts/toolbox/built-tests "$@")
 }
 
-# Runs built tests in turns: `test_in_turns PART [OPTION ...]`. PART is `commands` for the end-to-end
-# tests, `libraries` for all others, or `all`. The options are those of `swift test`.
+# Runs the tests in `folder` in turns: `test_in_turns PART`. PART is `commands` for the end-to-end tests, `libraries`
+# for all others, or `all`.
 #
 # Tests that compute for a long time would starve tests that use sockets. Tests of the built commands and of consumers
 # need all processors. These run one test at a time, because starting a process reads the list of open files, and
@@ -40,31 +40,31 @@ build_tests() {
 #
 # `patience` multiplies the time limit of a turn, for builds that are slower than usual.
 test_in_turns() {
-    local selected=$1
-    shift
-    local status=0 consumers='^ConformanceTests\.' commands='^EndToEndTests\.'
+    local selected=$1 status=0 consumers='^ConformanceTests\.' commands='^EndToEndTests\.'
     local sockets='KeyShareServerTests|TokenServiceTests|KeyShareClientTests|LoopbackHTTPTests|KeyShareConsumerTests|SharingChannelsTests'
     # A crash ends the run immediately; a backtrace of that many threads would take too long.
     export SWIFT_BACKTRACE=enable=no
     # The failures of all turns are printed again at the end.
     local logs
     logs=$(mktemp -d)
+    # Runs the executable itself, because `swift test` locks its build database, and parallel turns would find it locked.
     turn() {
-        timeout $(($2 * ${patience:-1})) swift test --skip-build "${@:3}" 2>&1 | tee "$logs/$1" || status=$?
+        timeout $(($2 * ${patience:-1})) "$folder/KeySharingPackageTests.xctest" --testing-library swift-testing "${@:3}" \
+            2>&1 | tee "$logs/$1" || status=$?
     }
     if [ "$selected" != commands ]; then
-        turn units 1800 --skip "$sockets|$commands|$consumers" "$@"
-        turn sockets 600 --filter "$sockets" "$@"
-        turn consumers 600 --no-parallel --filter "$consumers" "$@"
+        turn units 1800 --skip "$sockets|$commands|$consumers"
+        turn sockets 600 --filter "$sockets"
+        turn consumers 600 --no-parallel --filter "$consumers"
     fi
     if [ "$selected" != libraries ]; then
         # Four parts in parallel, because few commands use more than one processor, and many tests wait.
         local part parts=()
         for part in '[ABD-O]' P '[Q-Z]'; do
-            (turn "commands-$part" 1800 --ignore-lock --no-parallel --filter "$commands$part" "$@" >/dev/null && exit $status) &
+            (turn "commands-$part" 1800 --no-parallel --filter "$commands$part" >/dev/null && exit $status) &
             parts+=($!)
         done
-        turn commands-C 1800 --ignore-lock --no-parallel --filter "${commands}C" "$@"
+        turn commands-C 1800 --no-parallel --filter "${commands}C"
         for part in "${parts[@]}"; do wait "$part" || status=$?; done
         cat "$logs"/commands-[!C]*
     fi
