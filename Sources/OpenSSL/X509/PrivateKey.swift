@@ -1,6 +1,7 @@
 internal import Diagnostics
 package import SecretMemory
 internal import COpenSSL
+internal import Synchronization
 
 /// A private key that OpenSSL has loaded.
 ///
@@ -82,8 +83,8 @@ package struct PrivateKey: Sendable {
     ///
     /// - Throws: `OpenSSLError` if OpenSSL cannot write the key.
     package func pkcs8() throws(OpenSSLError) -> SecretBytes {
-        unsafe try withPointer { (key: OpaquePointer) throws(OpenSSLError) -> SecretBytes in
-            let info = unsafe EVP_PKEY2PKCS8(key)
+        try key.encoding.withLock { _ throws(OpenSSLError) -> SecretBytes in
+            let info = unsafe EVP_PKEY2PKCS8(key.raw)
             defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
             guard let info = unsafe info, let encoded = unsafe SecretBytes(encoding: info) else {
                 throw OpenSSLError.draining("writing a private key")
@@ -178,9 +179,12 @@ package struct PrivateKey: Sendable {
     ///
     /// `@unchecked Sendable`: `raw` never changes, and nothing here changes the key. Several threads may read one
     /// `EVP_PKEY` (openssl-threads(7)). OpenSSL fills in some parts later (copies for other providers, the blinding of
-    /// RSA) and protects them with its own locks.
+    /// RSA) and protects them with its own locks. Encoding an EC key is the exception, and has the lock `encoding`.
     @safe private final class Key: @unchecked Sendable {
         let raw: OpaquePointer
+        /// Held while the key is encoded. OpenSSL sets a flag of an EC key for that time (EC_PKEY_NO_PARAMETERS), without
+        /// a lock, so a second encoding at the same time might contain the parameters.
+        let encoding = Mutex(())
 
         init(_ raw: OpaquePointer) {
             unsafe self.raw = raw

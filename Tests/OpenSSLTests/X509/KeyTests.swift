@@ -1,6 +1,7 @@
 import COpenSSL
 import KeySharing
 import SecretMemory
+import StandardExtensions
 @testable import OpenSSL
 import Testing
 
@@ -29,6 +30,18 @@ struct KeyTests {
         #expect(key.type == type)
         #expect(key.bits == bits)
         #expect(try PrivateKey(pkcs8: key.pkcs8()).matches(key.publicKey))
+    }
+
+    @Test("Several threads that write one EC key as PKCS #8 at the same time write the same octets")
+    func concurrentEncoding() async throws {
+        // A single key would rarely show a difference.
+        for _ in 0..<200 {
+            let key = try PrivateKey.generate(.p256)
+            let encodings = try await (0..<8).concurrentMap(width: 8) { _ in
+                try unsafe key.pkcs8().withUnsafeBytes { unsafe Array($0) }
+            }
+            try #require(Set(encodings).count == 1)
+        }
     }
 
     @Test(
