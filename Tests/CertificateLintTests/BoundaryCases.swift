@@ -118,6 +118,18 @@ extension BoundaryCase<RawCertificate> {
         .init("alternative-name-ip", false, "an IPv6 address") {
             $0.extensions?.set("2.5.29.17", Raw.sequence(Raw.tlv(0x87, [UInt8](repeating: 1, count: 16))))
         },
+        .init("alternative-name-email", false, "an IP address for a domain") {
+            $0.extensions?.set("2.5.29.17", Raw.sequence(RawCertificate.address("joe@[192.0.2.1]")))
+        },
+        .init("alternative-name-email", false, "an IPv6 address for a domain") {
+            $0.extensions?.set("2.5.29.17", Raw.sequence(RawCertificate.address("joe@[IPv6:2001:db8::1]")))
+        },
+        .init("alternative-name-email", true, "an IP address of three numbers") {
+            $0.extensions?.set("2.5.29.17", Raw.sequence(RawCertificate.address("joe@[192.0.2]")))
+        },
+        .init("alternative-name-email", true, "an IP address without brackets at the end") {
+            $0.extensions?.set("2.5.29.17", Raw.sequence(RawCertificate.address("joe@[192.0.2.1")))
+        },
         .init("alternative-name-characters", true, "an address with the octet 80") {
             $0.extensions?.set("2.5.29.17", Raw.sequence(Raw.tlv(0x81, [0x61, 0x40, 0x80])))
         },
@@ -165,8 +177,10 @@ extension BoundaryCase<RawCertificate> {
         },
     ]
 
-    private static func notice(_ count: Int) -> @Sendable (inout RawCertificate) -> Void {
-        let text = Raw.tlv(12, [UInt8](repeating: 0x61, count: count))
+    private static func notice(
+        _ count: Int, _ character: String = "a"
+    ) -> @Sendable (inout RawCertificate) -> Void {
+        let text = Raw.tlv(12, Array(String(repeating: character, count: count).utf8))
         return {
             let policy = RawCertificate.policy("1.2.3.4", RawCertificate.notice(text))
             $0.extensions?.set("2.5.29.32", Raw.sequence(policy))
@@ -175,7 +189,10 @@ extension BoundaryCase<RawCertificate> {
 
     private static let policies: [Self] = [
         .init("policy-notice-long", false, "200 characters", notice(200)),
+        .init("policy-notice-long", false, "200 characters of two octets", notice(200, "ä")),
+        .init("policy-notice-long", true, "201 characters of two octets", notice(201, "ä")),
         .init("policy-notice-encoding", false, "a UTF8String", notice(1)),
+        .init("policy-notice-string-type", false, "a UTF8String", notice(1)),
         .init("policies-empty", false, "an OCTET STRING") { $0.extensions?.set("2.5.29.32", [4, 0]) },
     ]
 
@@ -289,6 +306,10 @@ extension BoundaryCase<RawCertificate> {
         },
     ]
 
+    private static func subtree(_ tag: UInt8, _ name: [UInt8]) -> [UInt8] {
+        Raw.sequence(Raw.tlv(0xA0, Raw.sequence(Raw.tlv(tag, name))))
+    }
+
     private static let authority: [Self] = [
         .init("path-length-without-authority", true, "the key signs only lists") {
             $0.extensions?.set("2.5.29.15", [3, 2, 1, 2], critical: true)
@@ -306,6 +327,34 @@ extension BoundaryCase<RawCertificate> {
         },
         .init("extension-malformed", true, "inhibitAnyPolicy is a SEQUENCE") {
             $0.extensions?.set("2.5.29.54", Raw.sequence(), critical: true)
+        },
+        .init("extension-malformed", true, "inhibitAnyPolicy is negative") {
+            $0.extensions?.set("2.5.29.54", Raw.integer([0xFF]), critical: true)
+        },
+        .init("extension-malformed", true, "a negative policy constraint") {
+            $0.extensions?.set("2.5.29.36", Raw.sequence(Raw.tlv(0x80, [0xFF])), critical: true)
+        },
+        .init("extension-malformed", true, "a policy constraint of a foreign element") {
+            $0.extensions?.set("2.5.29.36", Raw.sequence(Raw.tlv(0x85, [0])), critical: true)
+        },
+        .init("extension-malformed", true, "a policy mapping with one policy") {
+            let mapping = Raw.sequence(Raw.oid("1.2.3.4"))
+            $0.extensions?.set("2.5.29.33", Raw.sequence(mapping), critical: true)
+        },
+        .init("extension-malformed", true, "name constraints that contain an INTEGER") {
+            $0.extensions?.set("2.5.29.30", Raw.sequence(Raw.integer([1])), critical: true)
+        },
+        .init("extension-malformed", true, "a constraint on an IP address without mask") {
+            $0.extensions?.set("2.5.29.30", subtree(0x87, [192, 0, 2, 0]), critical: true)
+        },
+        .init("extension-malformed", false, "a constraint on an IP address with a mask") {
+            $0.extensions?.set("2.5.29.30", subtree(0x87, [192, 0, 2, 0, 255, 255, 255, 0]), critical: true)
+        },
+        .init("extension-malformed", true, "distribution points that contain an INTEGER") {
+            $0.extensions?.set("2.5.29.31", Raw.sequence(Raw.integer([1])))
+        },
+        .init("extension-malformed", true, "access information that contains an INTEGER") {
+            $0.extensions?.set("1.3.6.1.5.5.7.1.1", Raw.sequence(Raw.integer([1])))
         },
         .init("name-constraints-empty", true, "empty subtrees") {
             $0.extensions?.set("2.5.29.30", Raw.sequence(Raw.tlv(0xA0, [])), critical: true)

@@ -165,7 +165,9 @@ struct CertificateCase: Sendable, CustomStringConvertible {
             let policy = RawCertificate.policy("1.2.3.4", Raw.sequence(Raw.oid("1.2.3.9"), Raw.null))
             $0.extensions?.set("2.5.29.32", Raw.sequence(policy), critical: true)
         },
-        notice("policy-notice-encoding", Raw.tlv(26, Array("text".utf8))),
+        notice("policy-notice-encoding", Raw.tlv(22, Array("text".utf8))),
+        notice("policy-notice-string-type", Raw.tlv(26, Array("text".utf8))),
+        notice("policy-notice-string-type", Raw.tlv(30, [0, 0x61])),
         notice("policy-notice-long", Raw.tlv(12, [UInt8](repeating: 0x61, count: 201))),
         notice(
             "policy-notice-reference",

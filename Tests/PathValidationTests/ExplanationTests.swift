@@ -77,6 +77,63 @@ struct ExplanationTests {
         #expect(words.contains("the path is valid for") && words.contains("(\(Self.first)) only"), "\(words)")
     }
 
+    @Test("The explanation names an inhibited anyPolicy, and policies as the first authorities name them")
+    func inhibitedPolicies() throws {
+        let root = try TestAuthority.root("Root")
+        let inhibiting = try root.authority("Inhibiting") {
+            $0.policies = [Self.first]
+            $0.extensions = [
+                CertificateExtension(oid: "2.5.29.54", isCritical: true, value: [0x02, 0x01, 0x00])
+            ]
+        }
+        var trial = Trial(trusted: [root.certificate], untrusted: [inhibiting.certificate])
+        trial.configure = { $0.acceptedPolicies = [Self.first] }
+        let inhibited = explanation(.policies, trial, try inhibiting.leaf { $0.policies = ["2.5.29.32.0"] })
+        #expect(
+            inhibited.contains("is inhibited") && !inhibited.contains("the path is valid for"), "\(inhibited)"
+        )
+        let mapping = try root.authority("Mapping") {
+            $0.policies = [Self.first]
+            $0.extensions = [EncodedExtension.mapping(1, 2)]
+        }
+        trial = Trial(trusted: [root.certificate], untrusted: [mapping.certificate])
+        trial.configure = { $0.acceptedPolicies = [Self.second] }
+        let mapped = explanation(.policies, trial, try mapping.leaf { $0.policies = [Self.second] })
+        let end = try #require(mapped.components(separatedBy: "the path is valid for").last)
+        #expect(end.contains(Self.first) && !end.contains(Self.second), "\(mapped)")
+        let upper = try root.authority("Upper") {
+            $0.policies = [Self.first]
+            // inhibitPolicyMapping: 0.
+            $0.extensions = [
+                CertificateExtension(
+                    oid: "2.5.29.36", isCritical: true, value: [0x30, 0x03, 0x81, 0x01, 0x00])
+            ]
+        }
+        let lower = try upper.authority("Lower", serial: [3]) {
+            $0.policies = [Self.first]
+            $0.extensions = [EncodedExtension.mapping(1, 2)]
+        }
+        trial = Trial(trusted: [root.certificate], untrusted: [upper.certificate, lower.certificate])
+        trial.configure = { $0.requiresExplicitPolicy = true }
+        let words = explanation(.policies, trial, try lower.leaf { $0.policies = [Self.second] })
+        #expect(words.contains("CN=Lower") && words.contains("mapping is inhibited"), "\(words)")
+    }
+
+    @Test("An e-mail address in the subject is explained with the permitted addresses")
+    func addressInSubject() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.rfc822Name("good.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf {
+            $0.subject = try DistinguishedName([
+                .init("CN", "User"), .init("emailAddress", "user@evil.example"),
+            ])
+        }
+        let words = explanation(.nameConstraints, trial, leaf)
+        #expect(words.contains("permits only email:good.example"), "\(words)")
+        #expect(!words.contains("permits only  ") && !words.contains("permits only ;"), "\(words)")
+    }
+
     @Test("The first of several responses determines the date and the reason of a revocation")
     func severalResponses() throws {
         let root = try TestAuthority.root("Root")
@@ -135,6 +192,8 @@ struct ExplanationTests {
             ).validate(try chain[count].leaf { $0.policies = [Self.first] })
             #expect(result.isValid == isValid, "\(count): \(result.verification.problems)")
             #expect(result.verification.isComplete == isValid)
+            let words = result.verification.check(.policies).explanation
+            #expect(words.contains("too many policies") != isValid, "\(words)")
         }
     }
 

@@ -224,7 +224,7 @@ struct NewerListTests {
     @Test("A delta list can lift a hold, but no other revocation")
     func release() throws {
         let base = try unnumbered()
-        let release = try newer([entry(reason: 8)], [EncodedExtension.delta])
+        let release = try newer([entry(reason: 8)], isCurrent: true, [EncodedExtension.delta])
         for (reason, outcome) in [(6, Verification.Outcome.passed), (1, .failed)] {
             let older = try newer([entry(reason: reason)], age: 7_200, [EncodedExtension.delta])
             #expect(outcomes([base, older, release]) == [outcome])
@@ -247,6 +247,23 @@ struct NewerListTests {
         let partial = try newer([entry(reason: 8)], [EncodedExtension.delta, EncodedExtension.compromises])
         let held = try newer([entry(reason: 6)], age: 7_200, [EncodedExtension.delta])
         #expect(outcomes([base, held, partial]) == [.failed])
+    }
+
+    @Test("A delta list that has expired, or is dated in the future, does not lift a hold")
+    func outdatedRelease() throws {
+        let onHold = try root.list([entry(reason: 6)], [EncodedExtension.freshest])
+        let held = try newer([entry(reason: 6)], age: 7_200, [EncodedExtension.delta])
+        let now = TestAuthority.now
+        for (start, end, outcome) in [
+            (now - 3_600, now + 60, Verification.Outcome.passed), (now - 3_600, now - 60, .failed),
+            (now + 60, now + 3_600, .failed),
+        ] {
+            let release = try root.list(
+                [entry(reason: 8)], number: [2], thisUpdate: start, nextUpdate: end, [EncodedExtension.delta])
+            #expect(outcomes([onHold, release]) == [outcome], "\(start)")
+            // OpenSSL ignores this delta list.
+            #expect(outcomes([try unnumbered(), held, release]) == [outcome], "\(start)")
+        }
     }
 
     @Test("A delta list of attribute certificates does not revoke a certificate")

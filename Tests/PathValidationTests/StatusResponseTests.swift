@@ -349,6 +349,8 @@ struct StatusResponseTests {
         let release = CertificateRevocationList.Entry(serialNumber: [7], date: TestAuthority.start, reason: 8)
         #expect(isUsable([current, held, try newer([release], age: 60, [EncodedExtension.delta])]))
         #expect(!isUsable([current, expired, try newer([release], age: 60, [EncodedExtension.delta])]))
+        // A delta list that is out of date lifts nothing.
+        #expect(!isUsable([current, held, try newer([release], age: 120, [EncodedExtension.delta])]))
     }
 
     @Test("An expired response can revoke a certificate for good, and settles nothing else")

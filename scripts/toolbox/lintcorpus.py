@@ -37,7 +37,8 @@ COUNTERPARTS = {
     "pkix.issuer_unique_id_present": {"unique-identifiers"},
     "pkix.key_usage_value_prohibited_for_ec": {"key-usage-unfit-for-key"},
     "pkix.key_usage_value_prohibited_for_rsa": {"key-usage-unfit-for-key"},
-    "pkix.rfc5280_certificate_policies_invalid_explicit_text_encoding": {"policy-notice-encoding"},
+    "pkix.rfc5280_certificate_policies_invalid_explicit_text_encoding": {
+        "policy-notice-encoding", "policy-notice-string-type"},
     "pkix.subject_email_address_not_in_san": {"mail-address-in-subject-only"},
     "pkix.subject_unique_id_present": {"unique-identifiers"},
     "pkix.utctime_incorrect_syntax": {"validity-time-format", "list-time-format"},

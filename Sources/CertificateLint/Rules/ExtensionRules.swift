@@ -20,9 +20,11 @@ enum ExtensionRules {
         Rule(
             "extension-malformed", .error, "RFC 5280 4.2", "the contents of an extension cannot be decoded",
             each: { subject in
-                let shapes = subject.extensions.filter { !ExtensionShape.fits($0) }.map {
-                    "the extension \($0.name) cannot be decoded"
-                }
+                let undecodable = Set(subject.certificate.undecodableExtensions)
+                let shapes = subject.extensions.filter {
+                    !ExtensionShape.fits($0)
+                        || ExtensionShape.isStandard($0) && undecodable.contains($0.oid)
+                }.map { "the extension \($0.name) cannot be decoded" }
                 let others = subject.certificate.defects.filter { $0.hasSuffix("cannot be decoded.") }
                 return shapes.isEmpty
                     ? others.map { $0.dropLast().prefix(1).lowercased() + $0.dropLast().dropFirst() } : shapes
@@ -194,9 +196,30 @@ private enum ExtensionShape {
         ExtensionType.subjectInformation: .sequence,
     ]
 
-    /// Whether the contents of a standard extension are DER of the right type. Returns true for other extensions.
+    /// Whether an extension is one of RFC 5280.
+    static func isStandard(_ item: EncodedExtension) -> Bool { shapes[item.oid] != nil }
+
+    /// Whether the contents of a standard extension are DER of the right type, and within the limits that OpenSSL's
+    /// decoder does not check. Returns true for other extensions.
     static func fits(_ item: EncodedExtension) -> Bool {
         guard let tag = shapes[item.oid] else { return true }
-        return item.element?.tag == tag
+        guard let element = item.element, element.tag == tag else { return false }
+        return switch item.oid {
+        case ExtensionType.inhibitAnyPolicy: isCount(element)
+        case ExtensionType.policyConstraints: element.children.allSatisfy(isCount)
+        case ExtensionType.nameConstraints:
+            element.children.flatMap(\.children).compactMap(\.children.first).allSatisfy(isSubtree)
+        default: true
+        }
+    }
+
+    /// Whether an INTEGER is not negative (SkipCerts, RFC 5280 4.2.1.11 and 4.2.1.14).
+    private static func isCount(_ element: DERElement) -> Bool {
+        element.octets.first.map { $0 < 0x80 } ?? false
+    }
+
+    /// Whether the base of a name constraint is not an IP address, or an address with its mask (RFC 5280 4.2.1.10).
+    private static func isSubtree(_ base: DERElement) -> Bool {
+        base.tag != .context(7) || [8, 32].contains(base.octets.count)
     }
 }

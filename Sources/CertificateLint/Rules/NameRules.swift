@@ -109,7 +109,8 @@ enum NameSyntax {
     static func isAddress(_ text: String) -> Bool {
         guard let at = text.lastIndex(of: "@") else { return false }
         let local = text[..<at]
-        guard !local.isEmpty, local.utf8.count <= 64, isHost(String(text[text.index(after: at)...])) else {
+        let domain = String(text[text.index(after: at)...])
+        guard !local.isEmpty, local.utf8.count <= 64, isHost(domain) || isAddressLiteral(domain) else {
             return false
         }
         if local.utf8.count >= 2, local.first == "\"", local.last == "\"" {
@@ -118,6 +119,26 @@ enum NameSyntax {
         return local.split(separator: ".", omittingEmptySubsequences: false).allSatisfy {
             !$0.isEmpty && $0.utf8.allSatisfy { isAtom($0) }
         }
+    }
+
+    /// Whether a string is an IP address in brackets (RFC 5321 4.1.3), such as `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
+    private static func isAddressLiteral(_ text: String) -> Bool {
+        guard text.hasPrefix("["), text.hasSuffix("]"), text.utf8.count <= 253 else { return false }
+        let address = text.dropFirst().dropLast()
+        if address.lowercased().hasPrefix("ipv6:") {
+            let groups = address.dropFirst(5)
+            return groups.contains(":")
+                && groups.utf8.allSatisfy { isHexadecimal($0) || ":.".utf8.contains($0) }
+        }
+        let numbers = address.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4
+            && numbers.allSatisfy { number in
+                number.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(number) != nil
+            }
+    }
+
+    private static func isHexadecimal(_ octet: UInt8) -> Bool {
+        (0x30...0x39).contains(octet) || (0x41...0x46).contains(octet & 0xDF)
     }
 
     /// The characters of an atom (RFC 5322 3.2.3, `atext`).

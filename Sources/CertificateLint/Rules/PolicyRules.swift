@@ -24,16 +24,27 @@ enum PolicyRules {
             "the policies are critical and have a qualifier of an unknown type",
             if: { $0.constraints.hasUnknownCriticalQualifier }),
         Rule(
-            "policy-notice-encoding", .error, "RFC 6818 3", "the text of a user notice is not a UTF8String",
+            "policy-notice-encoding", .error, "RFC 6818 3",
+            "the text of a user notice is not a UTF8String, VisibleString or BMPString",
             if: {
                 $0.notices.contains {
-                    !$0.children.isEmpty && $0.noticeText.map { $0.tag != .utf8String } ?? false
+                    $0.noticeText.map {
+                        ![.utf8String, .visibleString, .bmpString].contains($0.tag)
+                    } ?? false
+                }
+            }),
+        Rule(
+            "policy-notice-string-type", .warning, "RFC 6818 3",
+            "the text of a user notice is a VisibleString or BMPString instead of a UTF8String",
+            if: {
+                $0.notices.contains {
+                    $0.noticeText.map { [.visibleString, .bmpString].contains($0.tag) } ?? false
                 }
             }),
         Rule(
             "policy-notice-long", .warning, "RFC 5280 4.2.1.4",
             "the text of a user notice is longer than 200 characters",
-            if: { $0.notices.contains { ($0.noticeText?.octets.count ?? 0) > 200 } }),
+            if: { $0.notices.contains { ($0.noticeText?.characterCount ?? 0) > 200 } }),
         Rule(
             "policy-notice-reference", .warning, "RFC 5280 4.2.1.4", "a user notice has a noticeRef",
             if: { $0.notices.contains { $0.children.contains { $0.tag == .sequence } } }),
@@ -146,4 +157,13 @@ extension LintedCertificate {
 extension DERElement {
     /// The explicitText field of this user notice; nil if it is absent.
     fileprivate var noticeText: DERElement? { children.first { $0.tag != .sequence } }
+
+    /// The number of characters of this string.
+    fileprivate var characterCount: Int {
+        switch tag {
+        case .utf8String: String(decoding: octets, as: UTF8.self).unicodeScalars.count
+        case .bmpString: octets.count / 2
+        default: octets.count
+        }
+    }
 }

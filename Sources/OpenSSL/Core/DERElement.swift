@@ -44,6 +44,8 @@ package struct DERElement: Sendable {
         package static let utcTime = Tag.universal(23)
         /// GeneralizedTime.
         package static let generalizedTime = Tag.universal(24)
+        /// VisibleString.
+        package static let visibleString = Tag.universal(26)
         /// UniversalString.
         package static let universalString = Tag.universal(28)
         /// BMPString.

@@ -29,12 +29,22 @@ struct DERWalk {
     /// Moves past the next element and returns its position. Returns nil without moving if that element has a different
     /// tag or class, or if no element is left.
     mutating func skip(_ tag: CInt, class kind: CInt = V_ASN1_UNIVERSAL) -> Element? {
-        guard let element = next(tag, kind) else { return nil }
+        let mustBeConstructed = tag == V_ASN1_SEQUENCE || kind != V_ASN1_UNIVERSAL
+        return skip { $0 == tag && $1 == kind && $2 == mustBeConstructed }
+    }
+
+    /// Moves past the next element, which may have any tag below 31, and returns its position. Returns nil without
+    /// moving if there is none.
+    mutating func skipAny() -> Element? { skip { _, _, _ in true } }
+
+    /// - Parameter isWanted: Whether to accept an element with a tag and a class, and whether it is constructed.
+    private mutating func skip(_ isWanted: (CInt, CInt, Bool) -> Bool) -> Element? {
+        guard let element = next(isWanted) else { return nil }
         position = element.whole.upperBound
         return element
     }
 
-    private func next(_ tag: CInt, _ kind: CInt) -> Element? {
+    private func next(_ isWanted: (CInt, CInt, Bool) -> Bool) -> Element? {
         guard position < end else { return nil }
         let start = position
         let end = end
@@ -46,11 +56,9 @@ struct DERWalk {
             var foundClass: CInt = 0
             let flags = unsafe ASN1_get_object(&cursor, &length, &foundTag, &foundClass, end - start)
             // 0x80 is an error, 0x01 an indefinite length.
-            guard flags & 0x81 == 0, foundTag == tag, foundClass == kind, let cursor = unsafe cursor else {
-                return nil
-            }
-            let isConstructed = flags & V_ASN1_CONSTRUCTED != 0
-            guard isConstructed == (tag == V_ASN1_SEQUENCE || kind != V_ASN1_UNIVERSAL) else { return nil }
+            guard flags & 0x81 == 0, isWanted(foundTag, foundClass, flags & V_ASN1_CONSTRUCTED != 0),
+                let cursor = unsafe cursor
+            else { return nil }
             let contents = unsafe cursor - base
             guard contents - start == Self.headerLength(of: length) else { return nil }
             return Element(whole: start..<contents + length, contents: contents..<contents + length)

@@ -120,6 +120,20 @@ package struct Certificate: Sendable {
         }) ?? []
     }
 
+    /// The dotted types of the extensions that OpenSSL knows but cannot decode, in order. Each call parses the
+    /// certificate again.
+    package var undecodableExtensions: [String] {
+        let types = try? unsafe withFields { certificate in
+            unsafe (0..<X509_get_ext_count(certificate)).compactMap { index -> String? in
+                let item = unsafe X509_get_ext(certificate, index)
+                guard unsafe ExtensionDecoding(item) == .undecodable else { return nil }
+                return unsafe OpenSSLASN1.dotted(X509_EXTENSION_get_object(item))
+            }
+        }
+        OpenSSLError.discardQueue()
+        return types ?? []
+    }
+
     /// The URLs of the issuer's OCSP responders (RFC 5280, 4.2.2.1), in order and without duplicates, but at most
     /// ``mostAccessLocations``. Each call parses the certificate again.
     package var responderURLs: [String] {

@@ -65,9 +65,12 @@ package struct CertificateVerifier: Sendable {
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
                 path: path.certificates, lists: material.lists, date: date)
             input.lists = objects.withoutForgeries(input)
+            let unusable = objects.removeUnusableLists(from: &input.lists)
+            material.lists.removeAll { list in unusable.contains { $0.list === list } }
             run = try VerifierRun(self, input, objects)
             run.addRevocationsOfListSigners(material, at: date, objects)
             run.addNewerRevocations(self, input, material, objects)
+            for (list, reason) in unusable { run.add(unusable: list, reason, objects) }
             if objects.hasOmittedListSignatures {
                 run.omission = "verifying the signatures of the revocation lists takes too long"
             }
@@ -87,7 +90,7 @@ package struct CertificateVerifier: Sendable {
         return Verification(
             checks: [
                 chainCheck(run),
-                validityCheck(leaf, date),
+                validityCheck(leaf, run, date),
                 keyUsageCheck(leaf),
                 extendedKeyUsageCheck(leaf, run),
                 policyCheck(run),
@@ -118,7 +121,13 @@ package struct CertificateVerifier: Sendable {
         allowsExpired && problem.isExpired
     }
 
-    private func validityCheck(_ leaf: Certificate, _ date: Date) -> Verification.Check {
+    private func validityCheck(
+        _ leaf: Certificate, _ run: VerifierRun, _ date: Date
+    ) -> Verification.Check {
+        // Such a time has no date to compare with, so the certificate is never valid.
+        if let problem = run.problems.first(where: { $0.hasMalformedTime && $0.depth == 0 }) {
+            return .init(.validity, .failed, problem.description)
+        }
         let span = "\(leaf.notBefore.ISO8601Format()) to \(leaf.notAfter.ISO8601Format())"
         if leaf.isValid(at: date) { return .init(.validity, .passed, span) }
         if allowsExpired, date >= leaf.notBefore {

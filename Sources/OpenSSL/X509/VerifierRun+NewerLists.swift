@@ -31,7 +31,7 @@ extension VerifierRun {
             var isRemoved = false
             for (index, item) in newer.enumerated() {
                 if item.list.isDelta, item.revocation == nil {
-                    isRemoved = isRemoved || item.canRemove(from: known)
+                    isRemoved = isRemoved || item.canRemove(from: known, at: input.date)
                     continue
                 }
                 // Whether a list covers a certificate that it does not contain only matters if an earlier list does.
@@ -61,8 +61,9 @@ extension VerifierRun {
         }
     }
 
-    /// A revocation that a delta list cancels with removeFromCRL, although it is not a hold: in the newest complete list, or
-    /// in a later delta list. OpenSSL accepts every cancellation. Nil if there is none.
+    /// A revocation that a delta list cancels with removeFromCRL, although it is not a hold or no such delta list is
+    /// current: in the newest complete list, or in a later delta list. OpenSSL accepts every cancellation, and does not
+    /// check the dates of a delta list. Nil if there is none.
     private func cancelledRevocation(
         at depth: Int, _ known: [Lookup], _ input: Input, _ material: RevocationMaterial,
         _ objects: VerificationObjects
@@ -76,12 +77,16 @@ extension VerifierRun {
                     && $0.thisUpdate <= input.date && !$0.isNewer(than: delta.list)
             }.sorted { $0.isNewer(than: $1) }
             var newest: EncodedRevocationList?
+            var canLiftHold = delta.list.isCurrent(at: input.date)
             for list in lists where newest?.isNewer(than: list) != true {
                 guard let entry = objects.entry(of: chain[depth], in: list, signers: [signer])?.entry else {
                     continue
                 }
-                if case .revoked(let revocation) = entry, !revocation.isHold {
-                    return ((list, signer, revocation), revocation)
+                switch entry {
+                case .revoked(let revocation):
+                    if !(canLiftHold && revocation.isHold) { return ((list, signer, revocation), revocation) }
+                case .removed: canLiftHold = canLiftHold || list.isDelta && list.isCurrent(at: input.date)
+                case .absent: break
                 }
                 if !list.isDelta { newest = newest ?? list }
             }
@@ -118,10 +123,10 @@ extension VerifierRun {
             if case .revoked(let revocation) = entry { revocation } else { nil }
         }
 
-        /// Whether the list, a delta list, removes the certificate from one of these lists. It must have the scope of
-        /// the complete list (RFC 5280 5.2.4).
-        func canRemove(from known: [Lookup]) -> Bool {
-            guard case .removed = entry, !isWeak else { return false }
+        /// Whether the list, a delta list, removes the certificate from one of these lists. It must be current, and have
+        /// the scope of the complete list (RFC 5280 5.2.4).
+        func canRemove(from known: [Lookup], at date: Date) -> Bool {
+            guard case .removed = entry, !isWeak, list.isCurrent(at: date) else { return false }
             return known.contains {
                 !$0.list.isDelta && $0.list.issuerKey == list.issuerKey && $0.list.scope == list.scope
             }

@@ -119,6 +119,7 @@ struct VerifierRun {
             }
         }
         unsafe readResults(of: context, observer, verifier, objects)
+        discardForeignLists(input, objects)
     }
 
     /// Stores the results of the verifier, which still owns the chain and the policies.
@@ -146,6 +147,39 @@ struct VerifierRun {
         problems =
             review.inPlainWords(observer.problems)
             + (isComplete ? review.furtherProblems(than: observer.problems) : [])
+    }
+
+    /// Replaces the errors of lists with the error that no list was found, for each certificate whose issuers have no
+    /// list in `input`. OpenSSL reports the defects of any other list instead, for example of an indirect list.
+    private mutating func discardForeignLists(_ input: Input, _ objects: VerificationObjects) {
+        guard !input.lists.isEmpty else { return }
+        let signers = Set(input.lists.map(\.issuerKey))
+        for depth in chain.indices {
+            let keys = objects.listSignerKeys(of: chain[depth])
+            let own = problems.filter { $0.kind == .revocation && $0.depth == depth }
+            guard signers.isDisjoint(with: keys), own.contains(where: { !$0.isMissingList }),
+                !own.contains(where: \.isRevoked)
+            else { continue }
+            consulted[depth] = nil
+            problems.removeAll { $0.kind == .revocation && $0.depth == depth }
+            let code = Int(X509_V_ERR_UNABLE_TO_GET_CRL)
+            let reason =
+                unsafe X509_verify_cert_error_string(code).map { unsafe String(cString: $0) } ?? ""
+            problems.append(.init(code: code, reason: reason, depth: depth, subject: chain[depth].subject))
+        }
+    }
+
+    /// Adds an error for each certificate that a list covers, because the list is unusable.
+    mutating func add(
+        unusable list: EncodedRevocationList, _ reason: String, _ objects: VerificationObjects
+    ) {
+        for depth in chain.indices.dropLast() where objects.covers(list, chain[depth]) {
+            let problem = Verification.Problem(
+                code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
+                reason: "its revocation list is unusable: \(reason)", depth: depth,
+                subject: chain[depth].subject)
+            if !problems.contains(problem) { problems.append(problem) }
+        }
     }
 
     /// Adds the revocation of the certificate at a depth by a list that OpenSSL did not consult.
@@ -278,6 +312,12 @@ extension Verification.Problem {
 
     /// Whether the certificate has expired.
     package var isExpired: Bool { code == Int(X509_V_ERR_CERT_HAS_EXPIRED) }
+
+    /// Whether the start or the end of the validity period is not a time, such as the 30th of February.
+    package var hasMalformedTime: Bool {
+        code == Int(X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD)
+            || code == Int(X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD)
+    }
 
     /// Whether the signature was not made with the key of the next certificate, or that key cannot be used.
     package var isWrongSignature: Bool {

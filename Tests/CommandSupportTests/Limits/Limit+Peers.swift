@@ -289,6 +289,11 @@ extension Limit {
             bound: "\(DistributionPoint.mostNames) points, and \(DistributionPoint.mostNames) names in them",
             "DistributionPoint.mostNames"),
         Limit(
+            "author of a revocation list", asks: "comparing the issuers of entries",
+            pays: "about 15 bytes each, and about 20 bytes for each entry that inherits them",
+            bound: "\(EncodedRevocationList.mostEntryIssuers) for each entry",
+            "EncodedRevocationList.mostEntryIssuers"),
+        Limit(
             "author of a certificate", asks: "reading URLs of responders and of the issuer's certificates",
             pays: "about 20 bytes each",
             bound: "the first \(Certificate.mostAccessLocations) of each kind",

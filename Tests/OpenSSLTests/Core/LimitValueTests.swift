@@ -18,6 +18,7 @@ struct LimitValueTests {
         #expect(DistinguishedName.longestOneLineText == 65_536)
         #expect(DistinguishedName.largestShownAttributeCount == 64)
         #expect(DistributionPoint.mostNames == 64)
+        #expect(EncodedRevocationList.mostEntryIssuers == 16)
         #expect(Certificate.mostAccessLocations == 64)
     }
 }

@@ -64,6 +64,12 @@ package struct DistributionPoint: Sendable, Hashable {
         }
     }
 
+    /// The DER of a distribution point's name; empty for nil.
+    static func encodedName(_ name: UnsafeMutablePointer<DIST_POINT_NAME>?) -> [UInt8] {
+        guard let name = unsafe name else { return [] }
+        return unsafe OpenSSLASN1.der(name) { unsafe i2d_DIST_POINT_NAME($0, $1) }
+    }
+
     /// The directory names in a list of general names, which the caller still owns.
     static func directoryNames(_ names: OpaquePointer?) -> [DistinguishedName] {
         unsafe OpenSSLASN1.elements(names).compactMap {

@@ -10,6 +10,8 @@ package final class EncodedRevocationList: Sendable {
     package struct Scope: Sendable, Hashable {
         /// The distribution point's URLs.
         package var urls: [String] = []
+        /// The DER of the distribution point's name, which may also be a directory name; empty if there is none.
+        package var name: [UInt8] = []
         /// Whether the list covers only end-entity certificates.
         package var isForUsersOnly = false
         /// Whether the list covers only certificates of authorities.
@@ -24,6 +26,10 @@ package final class EncodedRevocationList: Sendable {
         /// Whether the list contains only revocations for certain reasons.
         package var isForSomeReasons: Bool { reasons != nil }
     }
+
+    /// The maximum number of names in the certificateIssuer of an entry (RFC 5280 5.3.3). The following entries inherit
+    /// these names, and OpenSSL compares each of them for every entry with the certificate's serial number.
+    package static let mostEntryIssuers = 16
 
     /// The signer of the list.
     package let issuer: DistinguishedName
@@ -98,7 +104,7 @@ package final class EncodedRevocationList: Sendable {
 
     /// A C list (`X509_CRL`) with its entries, owned by the caller.
     ///
-    /// - Throws: `malformed`, `trailingBytes`; the errors of `load`.
+    /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many issuers of an entry; the errors of `load`.
     func makePointer() throws(CertificateError) -> OpaquePointer {
         let der = try load()
         try RevocationListParts(der).requireEntries(in: der)

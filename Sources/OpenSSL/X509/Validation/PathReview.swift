@@ -66,6 +66,10 @@ struct PathReview {
             X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
             return namesOutside(problem)
         case X509_V_ERR_NO_EXPLICIT_POLICY: return missingPolicy
+        case X509_V_ERR_OUT_OF_MEM: return "the path has too many policies and policy mappings"
+        case X509_V_ERR_INVALID_CA where objects.hasInvalidExtension(certificate),
+            X509_V_ERR_UNSPECIFIED where chain.contains(where: objects.hasInvalidExtension):
+            return Self.invalidExtension
         default: return nil
         }
     }
@@ -89,7 +93,9 @@ struct PathReview {
             + (rejected.count > 3 ? " and \(rejected.count - 3) more" : "")
         let constraints = objects.constraints(of: authority)
         func subtrees(_ names: [GeneralName]) -> String {
-            names.filter { $0.kind == rejected.first?.kind }.map(\.description).joined(separator: ", ")
+            // An emailAddress in the subject is compared with names of another type.
+            let alike = names.filter { $0.kind == rejected.first?.kind }
+            return (alike.isEmpty ? names : alike).map(\.description).joined(separator: ", ")
         }
         return switch CInt(truncatingIfNeeded: problem.code) {
         case X509_V_ERR_PERMITTED_VIOLATION:
@@ -124,34 +130,87 @@ struct PathReview {
     }
 
     /// A phrase that names the first certificate, from the anchor down, at which no policy remains valid. If some
-    /// policies remain valid for the whole path, the phrase names those policies.
+    /// policies remain valid for the whole path, the phrase names those policies, as the first authorities name them.
     private var endOfPolicies: String {
-        let anyPolicy = "2.5.29.32.0"
-        var left: Set<String> = [anyPolicy]
+        // The valid policies at the current certificate, each with the policies that were mapped to it.
+        var left: [String: Set<String>] = [Self.anyPolicy: [Self.anyPolicy]]
         var above = "the anchor"
+        var anyPolicyLimit = verifier.inhibitsAnyPolicy ? 0 : chain.count
+        var mappingLimit = verifier.inhibitsPolicyMapping ? 0 : chain.count
         // The anchor's own policies are not processed.
         for depth in chain.indices.dropLast().reversed() {
             let certificate = chain[depth]
             let asserted = Set(certificate.policies)
             if asserted.isEmpty { return "\(certificate.subject) has no policy" }
-            let kept =
-                left.contains(anyPolicy)
-                ? asserted : asserted.contains(anyPolicy) ? left : left.intersection(asserted)
+            let acceptsAny = anyPolicyLimit > 0 || depth > 0 && certificate.isSelfIssued
+            if !acceptsAny, asserted == [Self.anyPolicy] {
+                return "anyPolicy, the only policy of \(certificate.subject), is inhibited"
+            }
+            let kept = Self.kept(left, asserted, acceptsAny: acceptsAny)
             if kept.isEmpty {
                 return
                     "none of the policies of \(certificate.subject) (\(Self.names(asserted.sorted()))) is permitted "
-                    + "by \(above) (\(Self.names(left.sorted())))"
+                    + "by \(above) (\(Self.names(left.keys.sorted())))"
             }
-            left = kept
-            let mappings = depth == 0 ? [] : objects.constraints(of: certificate).policyMappings
-            for (policy, mapped) in Dictionary(grouping: mappings, by: \.issuerPolicy)
-            where kept.contains(policy) || kept.contains(anyPolicy) {
-                left.remove(policy)
-                if !verifier.inhibitsPolicyMapping { left.formUnion(mapped.map(\.subjectPolicy)) }
+            let constraints = objects.constraints(of: certificate)
+            left = depth == 0 ? kept : Self.mapped(kept, constraints.policyMappings, allows: mappingLimit > 0)
+            if left.isEmpty {
+                return
+                    "none of the policies of \(certificate.subject) (\(Self.names(asserted.sorted()))) remains valid, "
+                    + "because it maps them and mapping is inhibited"
             }
+            if !certificate.isSelfIssued {
+                anyPolicyLimit = max(0, anyPolicyLimit - 1)
+                mappingLimit = max(0, mappingLimit - 1)
+            }
+            anyPolicyLimit = min(anyPolicyLimit, constraints.inhibitAnyPolicy ?? .max)
+            mappingLimit = min(mappingLimit, constraints.inhibitPolicyMapping ?? .max)
             above = "\(certificate.subject)"
         }
-        return "the path is valid for \(Self.names(left.sorted())) only"
+        let origins = left.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+        // Without a known reason, the phrase must not contradict the requirement.
+        guard !origins.contains(Self.anyPolicy), origins.isDisjoint(with: verifier.acceptedPolicies),
+            !verifier.acceptedPolicies.isEmpty
+        else { return "the path is not valid for any" }
+        return "the path is valid for \(Self.names(origins.sorted())) only"
+    }
+
+    /// RFC 5280 4.2.1.4.
+    private static let anyPolicy = "2.5.29.32.0"
+
+    /// The valid policies that a certificate keeps, because it asserts them or anyPolicy (RFC 5280 6.1.3 (d)).
+    ///
+    /// - Parameter acceptsAny: Whether anyPolicy in the certificate matches other policies.
+    private static func kept(
+        _ valid: [String: Set<String>], _ asserted: Set<String>, acceptsAny: Bool
+    ) -> [String: Set<String>] {
+        var kept = acceptsAny && asserted.contains(anyPolicy) ? valid : [:]
+        for policy in asserted where policy != anyPolicy {
+            if let origins = valid[policy] {
+                kept[policy] = origins
+            } else if valid[anyPolicy] != nil {
+                kept[policy] = [policy]
+            }
+        }
+        return kept
+    }
+
+    /// The valid policies after the mappings of an authority (RFC 5280 6.1.4 (b)).
+    ///
+    /// - Parameter allows: Whether mapping is allowed. If not, a mapped policy is no longer valid.
+    private static func mapped(
+        _ valid: [String: Set<String>], _ mappings: [AuthorityConstraints.PolicyMapping], allows: Bool
+    ) -> [String: Set<String>] {
+        var mapped = valid
+        for mapping in mappings { mapped[mapping.issuerPolicy] = nil }
+        guard allows else { return mapped }
+        for mapping in mappings {
+            let origins =
+                valid[mapping.issuerPolicy] ?? (valid[anyPolicy] == nil ? [] : [mapping.issuerPolicy])
+            guard !origins.isEmpty else { continue }
+            mapped[mapping.subjectPolicy, default: []].formUnion(origins)
+        }
+        return mapped
     }
 
     private static func names(_ policies: [String]) -> String {
@@ -168,13 +227,36 @@ struct PathReview {
             let name = rejectedName(depth).flatMap { new in
                 problems.contains { $0.code == new.code && $0.depth == depth } ? nil : new
             }
-            return [weakExponent(depth), unknownQualifier(depth), malformedName(depth), name].compactMap(
-                \.self)
+            return [
+                invalidExtension(depth, problems), weakExponent(depth), unknownQualifier(depth),
+                malformedName(depth), name,
+            ].compactMap(\.self)
         }
     }
 
     private func problem(_ code: CInt, _ reason: String, _ depth: Int) -> Verification.Problem {
         Verification.Problem(code: Int(code), reason: reason, depth: depth, subject: chain[depth].subject)
+    }
+
+    private static let invalidExtension =
+        "an extension is malformed, or is present more than once (RFC 5280, 4.2)"
+
+    /// The problem of an extension that OpenSSL considers invalid. OpenSSL rejects every such certificate when it
+    /// selects issuers, but the issuers are given here (`VerifierObserver`), so it rejects only those of authorities.
+    /// OpenSSL does not look at all extensions; the others are checked here, except those of the anchor, whose
+    /// certificate is trusted as it is.
+    private func invalidExtension(
+        _ depth: Int, _ problems: [Verification.Problem]
+    ) -> Verification.Problem? {
+        let isRejected = problems.contains {
+            $0.depth == depth && $0.code == Int(X509_V_ERR_INVALID_CA)
+        }
+        let isInvalid = objects.hasInvalidExtension(chain[depth])
+        // OpenSSL rejects an authority with the same error for other reasons.
+        guard !(isRejected && isInvalid) else { return nil }
+        let isAnchor = depth == chain.count - 1
+        guard isInvalid || !isAnchor && objects.hasExtensionViolation(chain[depth]) else { return nil }
+        return problem(X509_V_ERR_INVALID_EXTENSION, Self.invalidExtension, depth)
     }
 
     /// The problem of an RSA exponent that is even or below 65,537, which security level 1 and above reject.

@@ -69,7 +69,7 @@ struct RevocationListParts {
 
     /// Checks the structure of every entry (RFC 5280 5.1.2.6, 5.3).
     ///
-    /// - Throws: `malformed`.
+    /// - Throws: `malformed`, `overLimit` for too many issuers of an entry.
     func requireEntries(in der: [UInt8]) throws(CertificateError) {
         guard let entries else { return }
         var walk = DERWalk(der, in: entries)
@@ -92,6 +92,10 @@ struct RevocationListParts {
     private static let tooManyNames = CertificateError(
         .overLimit,
         "a revocation list has more than \(DistributionPoint.mostNames) names in its distribution points")
+
+    private static let tooManyIssuers = CertificateError(
+        .overLimit,
+        "an entry of a revocation list has more than \(EncodedRevocationList.mostEntryIssuers) issuers")
 
     private static func malformed(_ reason: String) -> CertificateError {
         .draining(.malformed, "decoding a revocation list: \(reason)")
@@ -161,12 +165,31 @@ struct RevocationListParts {
             if let flag = fields.skip(V_ASN1_BOOLEAN), ![[0x00], [0xFF]].contains(der[flag.contents]) {
                 throw malformed("an extension's critical flag is invalid")
             }
-            guard fields.skip(V_ASN1_OCTET_STRING) != nil, fields.isAtEnd else {
+            guard let value = fields.skip(V_ASN1_OCTET_STRING), fields.isAtEnd else {
                 throw malformed("an extension has no value, or more than one")
             }
+            if der[type.contents] == certificateIssuer { try requireFewIssuers(der, value.contents) }
             guard seen.insert(der[type.contents]).inserted else {
                 throw malformed("it contains the same extension twice")
             }
+        }
+    }
+
+    /// The contents of the object identifier of certificateIssuer, 2.5.29.29.
+    private static let certificateIssuer: ArraySlice<UInt8> = [0x55, 0x1D, 0x1D]
+
+    /// Checks that a range contains a certificateIssuer (RFC 5280 5.3.3) without too many names.
+    private static func requireFewIssuers(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
+        var walk = DERWalk(der, in: range)
+        guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd else {
+            throw malformed("the issuer of an entry is not a SEQUENCE")
+        }
+        var names = DERWalk(der, in: list.contents)
+        var count = 0
+        while !names.isAtEnd {
+            guard names.skipAny() != nil else { throw malformed("the issuer of an entry is not a name") }
+            count += 1
+            guard count <= EncodedRevocationList.mostEntryIssuers else { throw tooManyIssuers }
         }
     }
 
@@ -250,6 +273,7 @@ struct RevocationListParts {
         guard !isEmpty else { throw malformed("its issuing distribution point is empty") }
         return unsafe EncodedRevocationList.Scope(
             urls: DistributionPoint.urls(point.distpoint),
+            name: DistributionPoint.encodedName(point.distpoint),
             isForUsersOnly: point.onlyuser > 0, isForAuthoritiesOnly: point.onlyCA > 0,
             isForAttributesOnly: point.onlyattr > 0,
             reasons: point.onlysomereasons.map { unsafe OpenSSLASN1.octets($0) },

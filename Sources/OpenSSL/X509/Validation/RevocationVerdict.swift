@@ -47,6 +47,7 @@ struct RevocationVerdict {
         guard
             material.isRequired || !material.lists.isEmpty || !material.weakLists.isEmpty
                 || !material.responses.isEmpty || material.refusal != nil
+                || run.problems.contains(where: { $0.kind == .revocation })
         else {
             check = .init(.revocation, .notChecked, "no revocation list was provided")
             return

@@ -58,7 +58,7 @@ extension VerificationObjects {
             switch entry(of: certificate, in: list, signers: [issuer])?.entry {
             case .revoked(let revocation):
                 return isRemoved && revocation.isHold ? nil : revocation
-            case .removed: isRemoved = isRemoved || !isWeak
+            case .removed: isRemoved = isRemoved || !isWeak && list.isCurrent(at: date)
             case .absent:
                 if !isWeak, !list.isDelta, list.scope == nil { return nil }
             case nil: break
@@ -108,6 +108,38 @@ extension EncodedRevocationList {
                 ? others.lexicographicallyPrecedes(own) : own.count > others.count
         }
         return isDelta && !other.isDelta
+    }
+}
+
+extension VerificationObjects {
+    /// Removes the lists whose entries cannot be decoded, or have too many issuers, and returns them with the reasons.
+    /// OpenSSL cannot use them, but a path can be valid without them.
+    func removeUnusableLists(
+        from lists: inout [EncodedRevocationList]
+    ) -> [(list: EncodedRevocationList, reason: String)] {
+        var unusable: [(list: EncodedRevocationList, reason: String)] = []
+        var usable: [EncodedRevocationList] = []
+        for list in lists {
+            do throws(CertificateError) {
+                _ = unsafe try pointer(list)
+                usable.append(list)
+            } catch {
+                unusable.append((list, error.reason))
+            }
+        }
+        lists = usable
+        return unusable
+    }
+
+    /// The names of all issuers whose lists may contain a certificate: its issuer, and the signers in its distribution
+    /// points.
+    func listSignerKeys(of certificate: Certificate) -> [NameMatchingKey] {
+        ([certificate.issuer] + distributionPoints(of: certificate).flatMap(\.issuers)).map(\.matchingKey)
+    }
+
+    /// Whether a list is of an issuer of the certificate's revocations and has a scope that includes the certificate.
+    func covers(_ list: EncodedRevocationList, _ certificate: Certificate) -> Bool {
+        listSignerKeys(of: certificate).contains(list.issuerKey) && list.scope?.includes(certificate) ?? true
     }
 }
 

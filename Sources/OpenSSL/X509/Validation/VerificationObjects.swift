@@ -23,6 +23,7 @@ internal import COpenSSL
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
+    private var extensionViolations: [Certificate: Bool] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
     var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
 
@@ -138,6 +139,24 @@ internal import COpenSSL
             > CertificateVerifier.mostPolicies
     }
 
+    /// Whether OpenSSL considers the certificate invalid (`EXFLAG_INVALID`), because an extension cannot be decoded, has
+    /// an impossible value, or is present more than once.
+    func hasInvalidExtension(_ certificate: Certificate) -> Bool {
+        defer { OpenSSLError.discardQueue() }
+        guard let decoded = unsafe try? pointer(certificate) else { return true }
+        return unsafe X509_get_extension_flags(decoded) & UInt32(EXFLAG_INVALID) != 0
+    }
+
+    /// Whether the extensions of the certificate violate RFC 5280 4.2 in a way that OpenSSL accepts: one is present more
+    /// than once, a critical one cannot be decoded, or octets follow the value of one. The result is cached.
+    func hasExtensionViolation(_ certificate: Certificate) -> Bool {
+        if let known = extensionViolations[certificate] { return known }
+        guard let decoded = unsafe try? pointer(certificate) else { return true }
+        let verdict = unsafe ExtensionDecoding.hasViolation(decoded)
+        extensionViolations[certificate] = verdict
+        return verdict
+    }
+
     /// Whether the certificate was signed with its own key, so that it can only be a trust anchor
     /// (X509_self_signed(3)). The result is cached.
     package func isSelfSigned(_ certificate: Certificate) -> Bool {
@@ -215,6 +234,7 @@ internal import COpenSSL
             constraints = [:]
             points = [:]
             selfSigned = [:]
+            extensionViolations = [:]
             mailAddresses = [:]
         }
         if signatures.count > 1 << 16 { signatures = [:] }
