@@ -103,7 +103,7 @@ extension Library {
             let refusal = Refusal(error, operation.use.operation)
             if refusal.code == CKR_USER_NOT_LOGGED_IN {
                 // The device was locked, or a different provider is now running, so the logins are no longer valid.
-                try? withState { state throws(Refusal) in state.logins = [:] }
+                try? withState { state throws(Refusal) in state.endLogins { _ in true } }
             }
             throw refusal
         }

@@ -103,9 +103,17 @@ extension Library.State {
     }
 
     /// Removes logins whose lock count differs from `lockCount`: the device was locked or restarted after the login.
-    /// Handles remain valid, as they do when the provider restarts.
+    /// Private secrets are deleted. Handles of the token's objects remain valid, as they do when the provider restarts.
     mutating func endLogins(unless lockCount: UInt64) {
-        logins = logins.filter { $0.value.lockCount == lockCount }
+        endLogins { $0.lockCount != lockCount }
+    }
+
+    /// Removes logins that the provider no longer accepts, like ``endLogins(unless:)``.
+    mutating func endLogins(where isOver: (Library.Login) -> Bool) {
+        for (slot, login) in logins where isOver(login) {
+            logins[slot] = nil
+            sessions.deletePrivateSecrets(of: slot)
+        }
     }
 
     /// Ends the login of a slot if its last session was closed (PKCS #11 5.6, `C_CloseSession`).

@@ -111,6 +111,11 @@ struct SessionTable: Sendable {
         for (handle, session) in sessions where session.slot == slot {
             sessions[handle]?.operations = session.operations.filter { !$0.value.object.isPrivate }
         }
+        deletePrivateSecrets(of: slot)
+    }
+
+    /// Deletes the private secrets of a slot's sessions.
+    mutating func deletePrivateSecrets(of slot: CK_SLOT_ID) {
         secrets = secrets.filter { !($0.value.isPrivate && sessions[$0.value.session]?.slot == slot) }
     }
 

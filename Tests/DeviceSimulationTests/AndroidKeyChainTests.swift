@@ -99,6 +99,61 @@ struct AndroidKeyChainTests {
         #expect(try keyChain.entries().map(\.alias) == ["c", "d"])
     }
 
+    @Test("A rename before the first unlock is refused, and changes neither the entry nor its grants")
+    func lockedRename() throws {
+        let access = try AliasAccess(device)
+        try install("a")
+        try access.grant("a", to: "app", at: Self.date)
+        try device.restart()
+        let error = #expect(throws: KeychainError.self) { try keyChain.rename("a", to: "b") }
+        #expect(error?.code == .interactionNotAllowed)
+        #expect(try keyChain.entries().map(\.alias) == ["a"])
+        try device.unlock()
+        #expect(try keyChain.privateKey("a") == SecretBytes(utf8: "key of a"))
+        #expect(try access.access(of: "app").keyGrants == ["a"])
+    }
+
+    @Test("An entry is neither removed nor renamed if its grants cannot be ended")
+    func lastingGrants() throws {
+        try install("a")
+        try AliasAccess(device).grant("a", to: "app", at: Self.date)
+        try Data("{".utf8).write(to: URL(fileURLWithPath: device.folder + "/android/access"))
+        #expect(throws: FileError.self) { try keyChain.remove(["a"]) }
+        let error = #expect(throws: KeychainError.self) { try keyChain.rename("a", to: "b") }
+        #expect((error?.cause as? FileError)?.code == .damagedFile)
+        #expect(try keyChain.entries().map(\.alias) == ["a"])
+        #expect(try keyChain.privateKey("a") == SecretBytes(utf8: "key of a"))
+    }
+
+    @Test("A new entry has no grants from an earlier entry, and a replaced entry keeps its grants")
+    func newEntry() throws {
+        let access = try AliasAccess(device)
+        try install("kept")
+        // Grants without an entry, as after the keychain was replaced.
+        for alias in ["kept", "lost", "new name"] { try access.grant(alias, to: "app", at: Self.date) }
+        try install("kept", "lost")
+        #expect(try access.access(of: "app").keyGrants == ["kept", "new name"])
+        try keyChain.rename("lost", to: "new name")
+        #expect(try access.access(of: "app").keyGrants == ["kept"])
+    }
+
+    @Test("Aliases that differ only in Unicode normalization are different aliases")
+    func normalization() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let access = try AliasAccess(device)
+        try install(composed, decomposed)
+        try access.grant(composed, to: "app", at: Self.date)
+        #expect(try !access.access(of: "app").mayUse(decomposed))
+        try access.grant(decomposed, to: "app", at: Self.date)
+        #expect(try access.access(of: "app").keyGrants.count == 2)
+        #expect(try access.revoke(composed, of: "app", at: Self.date))
+        #expect(try access.access(of: "app").mayUse(decomposed))
+        try access.grant(composed, to: "app", at: Self.date)
+        #expect(try keyChain.remove([decomposed]) == 1)
+        #expect(try access.access(of: "app").mayUse(composed))
+        #expect(try !access.access(of: "app").mayUse(decomposed))
+    }
+
     @Test("Only the app whose grant changed receives the broadcast, and an unknown grant is not revoked")
     func accessBroadcasts() throws {
         let access = try AliasAccess(device)

@@ -1,5 +1,6 @@
 import DeviceSimulation
 import Dispatch
+import Glibc
 import PrivateFiles
 import SecretMemory
 import Synchronization
@@ -61,6 +62,25 @@ struct DevicePasscodeTests {
         #expect(try DevicePasscode(device).triesLeft() == 0)
         try DevicePasscode(device).resetTries()
         #expect(try check(DevicePasscode.initial) == .right)
+    }
+
+    @Test("On a full disk no passcode is compared, because the attempt cannot be counted")
+    func fullDisk() async throws {
+        let folder = device.folder
+        _ = try check("1")
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let passcode = try DevicePasscode(Device(folder: folder))
+            await FullDisk.whileFull(limit: 0) {
+                for text in ["1", DevicePasscode.initial] {
+                    #expect(throws: FileError(.inputOutput(EFBIG), path: "", "")) {
+                        try passcode.check(SecretBytes(utf8: text))
+                    }
+                }
+            }
+            try #require(try passcode.triesLeft() == 2)
+            try #require(try passcode.check(SecretBytes(utf8: DevicePasscode.initial)) == .right)
+            try #require(try passcode.triesLeft() == 3)
+        }
     }
 
     @Test("A file with more than three remaining attempts is damaged")

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import PrivateFiles
 import TestSupport
 import Testing
@@ -121,5 +122,49 @@ struct RecoveryTests {
         #expect(try labels(.provider).isEmpty && labels(.consumer).isEmpty)
         try spoil("gone")
         #expect(try device.recoverKeychain(fromBackup: nil, groups: groups).folder == folder + "/damaged-2")
+    }
+
+    @Test("A damaged keychain is not moved while another process has it open")
+    func open() throws {
+        try spoil("DELETE FROM sequence")
+        let before = FileManager.default.contents(atPath: folder + "/keychain.sqlite")
+        let file = try #require(FileHandle(forReadingAtPath: folder + "/keychain.sqlite"))
+        // SQLite's shared lock, as a lock of an open file (F_OFD_SETLK), which conflicts with those of its own process.
+        var lock = flock()
+        lock.l_type = Int16(F_RDLCK)
+        lock.l_start = 0x4000_0002
+        lock.l_len = 510
+        try #require(unsafe fcntl(file.fileDescriptor, 37, &lock) == 0)
+        #expect(throws: DeviceError(.inUse, path: "", "")) {
+            try device.recoverKeychain(fromBackup: path, groups: groups)
+        }
+        #expect(try scratch.names(folder).filter { $0 == "new" || $0.hasPrefix("damaged") }.isEmpty)
+        #expect(FileManager.default.contents(atPath: folder + "/keychain.sqlite") == before)
+        try file.close()
+        #expect(try device.recoverKeychain(fromBackup: path, groups: groups).saved == 1)
+    }
+
+    @Test(
+        "A recovery after an interrupted one starts with the damaged keychain again",
+        arguments: [["keychain.sqlite"], ["keychain.sqlite", "generation"]])
+    func interrupted(moved: [String]) throws {
+        try spoil("DELETE FROM sequence")
+        let (aside, fresh) = (folder + "/damaged-1", folder + "/new")
+        // The files of an attempt that was killed after it moved `moved`.
+        try PrivateFolder.make(aside)
+        try PrivateFolder.make(fresh)
+        try FileManager.default.copyItem(atPath: folder + "/master.key", toPath: aside + "/master.key")
+        for name in ["keychain.sqlite", "generation", "master.key"] {
+            try FileManager.default.copyItem(atPath: folder + "/" + name, toPath: fresh + "/" + name)
+        }
+        try AtomicFile.write(Array("1".utf8), to: fresh + "/replacement")
+        for name in moved {
+            try FileManager.default.moveItem(atPath: folder + "/" + name, toPath: aside + "/" + name)
+        }
+        let recovery = try device.recoverKeychain(fromBackup: path, groups: groups)
+        #expect(recovery.saved == 1)
+        #expect(recovery.folder == aside)
+        #expect(try labels(.consumer) == ["of red.hound.keyshare.consumer"])
+        #expect(try !scratch.names(folder).contains { $0 == "new" || $0 == "damaged-2" })
     }
 }

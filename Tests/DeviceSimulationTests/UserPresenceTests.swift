@@ -103,6 +103,43 @@ struct UserPresenceTests {
         #expect(status.reply(to: 1)?.outcome == .confirmed && status.reply(to: 2) == nil)
     }
 
+    @Test("An answer belongs to the questions that it ended, even if later answers follow before it is read")
+    func laterAnswers() {
+        var status = UserPresence.Status()
+        #expect(status.ask(nil, most: 16) == 1)
+        status.endAll(.deny, selecting: nil)
+        status.endAll(.allow, selecting: "a")
+        #expect(status.reply(to: 1)?.outcome == .denied)
+        #expect(status.ask(nil, most: 16) == 2)
+        status.endAll(.allow, selecting: "a")
+        #expect(status.ask(nil, most: 16) == 3)
+        status.expire(3)
+        #expect(status.reply(to: 1)?.outcome == .denied && status.reply(to: 3)?.outcome == .canceled)
+        #expect(status.reply(to: 2)?.outcome == .confirmed && status.reply(to: 2)?.alias == "a")
+    }
+
+    @Test("The answer to one dialog remains after an answer to all questions and a later dialog")
+    func answeredDialog() {
+        var status = UserPresence.Status()
+        #expect(status.ask(dialog("one"), most: 16) == 1)
+        status.answer(1, .deny, selecting: nil)
+        #expect(status.ask(nil, most: 16) == 2)
+        status.endAll(.allow, selecting: nil)
+        #expect(status.ask(dialog("two"), most: 16) == 3)
+        #expect(status.reply(to: 1)?.outcome == .denied && status.reply(to: 2)?.outcome == .confirmed)
+    }
+
+    @Test("Only the latest 64 answers are stored, and a question whose answer is not stored is cancelled")
+    func oldAnswers() {
+        var status = UserPresence.Status()
+        for number in 1...65 {
+            #expect(status.ask(nil, most: 16) == number)
+            status.endAll(.allow, selecting: nil)
+        }
+        #expect(status.reply(to: 1)?.outcome == .canceled)
+        #expect((2...65).allSatisfy { status.reply(to: $0)?.outcome == .confirmed })
+    }
+
     @Test("Only the latest answered dialogs of processes that have ended are stored")
     func abandonedDialogs() {
         var status = UserPresence.Status()
@@ -131,6 +168,20 @@ struct UserPresenceTests {
         #expect(await slept.durations == [.milliseconds(250)])
         try UserPresence(device).set(.allow, delayMilliseconds: -5)
         #expect(try UserPresence(device).status().delayMilliseconds == 0)
+    }
+
+    @Test(
+        "A decision during the response time replaces the earlier one",
+        arguments: [
+            (UserPresence.Answer.deny, UserPresence.Outcome.denied), (.cancel, .canceled), (.ask, .timedOut),
+        ])
+    func laterDecision(answer: UserPresence.Answer, outcome: UserPresence.Outcome) async throws {
+        let presence = UserPresence(device)
+        try presence.set(.allow, delayMilliseconds: 3_000)
+        let reply = try await presence.request(timeout: .seconds(60)) { duration in
+            if duration == .milliseconds(3_000) { try presence.set(answer) }
+        }
+        #expect(reply == outcome)
     }
 
     @Test(
@@ -232,6 +283,10 @@ struct UserPresenceTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let status = try UserPresence(device).status()
         #expect(status.answer == .deny && status.questionsWaiting == 2 && status.pendingDialogs.isEmpty)
+        #expect(status.reply(to: 1)?.outcome == .canceled)
+        #expect(try UserPresence(device).answer(.allow) == 2)
+        let answered = try UserPresence(device).status()
+        #expect((1...3).map { answered.reply(to: $0)?.outcome } == [.canceled, .confirmed, .confirmed])
     }
 
     private actor Slept {

@@ -184,6 +184,8 @@ struct AliasCommandTests {
             #expect(try await simulation.provider("alias", "rename", Self.signing, alias).status == 64)
         }
         #expect(try await simulation.provider("alias", "rename", "Nobody", "x").status == 9)
+        #expect(
+            try await simulation.provider("alias", "rename", Self.signing, Self.authentication).status == 10)
         #expect(try await simulation.provider("alias", "remove", "Nobody").status == 9)
     }
 

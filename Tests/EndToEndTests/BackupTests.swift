@@ -2,6 +2,7 @@ import CommandSupport
 import Foundation
 import Glibc
 import KeyShareProviderCommand
+import PrivateFiles
 import TestSupport
 import Testing
 
@@ -107,6 +108,48 @@ struct BackupCommandTests {
         #expect(try await simulation.provider("check").status == 0)
         #expect(try await simulation.provider("restore", backup).status == 0)
         #expect(try await labels() == before)
+    }
+
+    @Test(
+        "Clear and restore set aside a keychain that opens but that check calls damaged",
+        arguments: ["master.key", "generation"])
+    func quietDamage(file: String) async throws {
+        #expect(try await simulation.provider("backup", backup).status == 0)
+        let before = try await labels()
+        let folder = simulation.device + "/keychain"
+        let key = Array(try Data(contentsOf: URL(fileURLWithPath: folder + "/master.key")))
+        func damage(key: [UInt8]) throws {
+            if file == "master.key" {
+                try AtomicFile.write(key, to: folder + "/master.key")
+            } else {
+                try FileManager.default.removeItem(atPath: folder + "/generation")
+            }
+        }
+        try damage(key: key.reversed())
+        let check = try await simulation.provider("check")
+        #expect(check.status == 74 && check.errors.contains("keyshare-provider clear"))
+        let cleared = try await simulation.provider("clear", "--yes", "--json")
+        #expect(cleared.status == 0)
+        #expect(try cleared.document(RemovalDocument.self).keptIn == folder + "/damaged-1")
+        #expect(try await simulation.provider("check").status == 0)
+
+        // The backup can be opened only with the original key, which now does not fit the new keychain.
+        try await simulation.provider("provision", "--key", "p256", "--generations", "1")
+        try damage(key: key)
+        let restored = try await simulation.provider("restore", backup, "--force", "--json")
+        #expect(restored.status == 0)
+        #expect(try restored.document(RestorationDocument.self).keptIn == folder + "/damaged-2")
+        #expect(try await simulation.provider("check").status == 0)
+        #expect(try await labels() == before)
+    }
+
+    @Test("Clear of an intact keychain on a locked device only removes its items")
+    func lockedClear() async throws {
+        try await simulation.device("restart")
+        let cleared = try await simulation.provider("clear", "--yes", "--json")
+        #expect(cleared.status == 0)
+        let document = try cleared.document(RemovalDocument.self)
+        #expect(document.removed > 0 && document.keptIn == nil)
     }
 
     @Test("Restore reports different errors for a foreign file, a missing file and another device's backup")

@@ -154,6 +154,21 @@ struct ServiceOperationTests {
         #expect(objects.last?["event"] as? String == "stopped")
     }
 
+    @Test("With --log-format json, connection, process and request are numbers in every line")
+    func logNumbers() async throws {
+        try await simulation.serve("--log-format", "json", "--log-level", "debug")
+        try await simulation.consumer("browse")
+        let lines = try await simulation.stopServing().errors.split(separator: "\n")
+        let objects = try lines.map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        for key in ["connection", "pid", "request"] {
+            let values = objects.compactMap { $0[key] }
+            #expect(!values.isEmpty && values.allSatisfy { $0 is Int }, "\(key): \(values)")
+        }
+        #expect(objects.contains { $0["event"] as? String == "connection opened" && $0["pid"] is Int })
+    }
+
     @Test("With --log-format json, the note about a new device is an object, too")
     func newDevice() async throws {
         let simulation = try Simulation()

@@ -90,4 +90,32 @@ struct IntegrityTests {
             #expect(problems.map(\.label) == [label])
         }
     }
+
+    @Test(
+        "Altered and deleted records are damage, a lock is not, and recovery ends the grants for lost entries",
+        arguments: [
+            "UPDATE item SET sealed = zeroblob(length(sealed))", "DELETE FROM item WHERE class = 'keys'",
+        ])
+    func damage(statement: String) throws {
+        let device = try Device(folder: scratch.path("other"))
+        let (sample, date) = (PKCS12Samples.first, self.date)
+        let added = try ProviderStore(device).add([(sample.certificate, sample.key)])
+        #expect(added.count == 1)
+        let entry = KeyChainEntry(alias: "a", label: "L", certificate: sample.certificate.der)
+        try AndroidKeyChain(device) { date }.install([(entry, sample.key.pkcs8())])
+        let access = try AliasAccess(device)
+        try access.grant("a", to: "app", at: date)
+        try device.restart()
+        #expect(try ProviderStore.damage(of: device).isEmpty)
+        try device.unlock()
+        let queue = try DatabaseQueue(path: device.folder + "/keychain/keychain.sqlite")
+        try queue.write { try $0.execute(sql: statement) }
+        try queue.close()
+        #expect(try !ProviderStore.damage(of: device).isEmpty)
+        #expect(try access.access(of: "app").mayUse("a"))
+        let recovery = try ProviderStore.recover(device, from: nil)
+        #expect(recovery.folder == device.folder + "/keychain/damaged-1")
+        #expect(try ProviderStore.damage(of: device).isEmpty)
+        #expect(try access.access(of: "app").keyGrants.isEmpty)
+    }
 }

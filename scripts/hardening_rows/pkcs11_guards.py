@@ -108,6 +108,12 @@ def secret_lifetimes(module, folder):
         module.need("C_Logout", session)
         expect(size_of(module, session, private), OBJECT_INVALID, "a private secret after the logout")
         expect(size_of(module, session, public), OK, "another secret after the logout")
+        expect(log_in(module, session), OK, "the next login")
+        private = derived(module, session, (2, b"\1"))
+        provider.status = lambda: struct.pack(">QIBQI", 1, 2, 3, 1, 0) + octets(Provider.serial)
+        need(not state(module, session), "the session is still logged in after a lock")
+        expect(size_of(module, session, private), OBJECT_INVALID, "a private secret after a lock")
+        expect(size_of(module, session, public), OK, "another secret after a lock")
 
 
 def other_slots(module, folder):

@@ -54,7 +54,9 @@ extension DeviceError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .locked: FailureMeaning(.refused, "device-locked", hint: .unlock)
-        case .inUse: FailureMeaning(.refused, "provider-running", hint: "stop the provider first")
+        case .inUse:
+            FailureMeaning(
+                .refused, "provider-running", hint: "stop the provider, or close the other program")
         case .beingErased:
             FailureMeaning(
                 .refused, "device-being-erased", hint: "try again after the device has been erased")

@@ -36,6 +36,9 @@ package struct AliasAccess: Sendable {
         package fileprivate(set) var permission = Permission.undecided
         /// The aliases whose keys the app may use, sorted bytewise.
         package fileprivate(set) var keyGrants: [String] = []
+
+        /// Returns whether the app may use the key of `alias`.
+        package func mayUse(_ alias: String) -> Bool { keyGrants.contains { $0.hasSameBytes(as: alias) } }
     }
 
     /// The maximum number of apps with decisions.
@@ -88,7 +91,7 @@ package struct AliasAccess: Sendable {
     /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.invalidValue` beyond the limits.
     package func grant(_ alias: String, to app: String, at time: Date) throws {
         let isNew = try change(app) { access in
-            guard !access.keyGrants.contains(alias) else { return false }
+            guard !access.mayUse(alias) else { return false }
             access.keyGrants = (access.keyGrants + [alias]).sorted {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
@@ -103,7 +106,9 @@ package struct AliasAccess: Sendable {
     /// - Throws: `FileError` if the file cannot be written.
     package func revoke(_ alias: String, of app: String, at time: Date) throws(FileError) -> Bool {
         let wasGranted = try apps.change { (apps: inout [String: AppAccess]) throws(FileError) in
-            guard let place = apps[app]?.keyGrants.firstIndex(of: alias) else { return false }
+            guard let place = apps[app]?.keyGrants.firstIndex(where: { $0.hasSameBytes(as: alias) }) else {
+                return false
+            }
             apps[app]?.keyGrants.remove(at: place)
             return true
         }

@@ -37,7 +37,9 @@ package struct AndroidDialog: Sendable, Hashable, Codable {
     package init(_ chooser: AliasChooser, for app: String, host: String?, port: UInt16?) {
         (kind, self.app) = (.chooseKey, app)
         let shown = chooser.offered.prefix(Self.mostOffered).map(\.alias)
-        let hidden = chooser.preselected.flatMap { shown.contains($0) ? nil : $0 }
+        let hidden = chooser.preselected.flatMap { alias in
+            shown.contains { $0.hasSameBytes(as: alias) } ? nil : alias
+        }
         offered = shown + (hidden.map { [$0] } ?? [])
         preselected = chooser.preselected
         let text = host.map { String($0.unicodeScalars.filter { AliasNaming.isValid(String($0)) }) }

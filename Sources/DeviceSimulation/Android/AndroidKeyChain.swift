@@ -75,13 +75,14 @@ package struct AndroidKeyChain: Sendable {
     ///
     /// - Throws: `KeychainError`.
     package func entries() throws(KeychainError) -> [KeyChainEntry] {
-        let keys = Set(try items(KeychainQuery(.key, accessGroup: Self.group)).map(\.attributes.label))
+        let keys = Set(
+            try items(KeychainQuery(.key, accessGroup: Self.group)).map { ExactText($0.attributes.label) })
         return try items(KeychainQuery(.certificate, accessGroup: Self.group)).map { item in
             KeyChainEntry(
                 alias: item.attributes.label,
                 label: String(decoding: item.attributes.applicationTag, as: UTF8.self),
                 certificate: item.certificate)
-        }.filter { keys.contains($0.alias) }
+        }.filter { keys.contains(ExactText($0.alias)) }
             .sorted { $0.alias.utf8.lexicographicallyPrecedes($1.alias.utf8) }
     }
 
@@ -89,7 +90,7 @@ package struct AndroidKeyChain: Sendable {
     ///
     /// - Throws: `KeychainError`.
     package func entry(_ alias: String) throws(KeychainError) -> KeyChainEntry? {
-        try entries().first { $0.alias.utf8.elementsEqual(alias.utf8) }
+        try entries().first { $0.alias.hasSameBytes(as: alias) }
     }
 
     /// Opens the key of an entry.
@@ -104,18 +105,22 @@ package struct AndroidKeyChain: Sendable {
     }
 
     /// Adds entries in one transaction, and broadcasts the change. An entry with the same alias is replaced, and its key
-    /// grants then apply to the new key (docs/rules.md R9.14).
+    /// grants then apply to the new key (docs/rules.md R9.14). A new entry has no grants, even if an earlier entry with
+    /// its alias was lost without its grants.
     ///
     /// - Parameters:
     ///   - identities: The entries with their keys as PKCS #8.
     ///   - isAnnounced: Whether the change is broadcast; false only for a deliberate fault.
     /// - Throws: `DeviceError.Code.invalidValue` for an alias that is empty, longer than 255 bytes or contains NUL;
-    ///   `KeychainError`: `.interactionNotAllowed` before the first unlock; `FileError` if the broadcast cannot be sent.
+    ///   `KeychainError`: `.interactionNotAllowed` before the first unlock; `FileError` if the grants cannot be written or the
+    ///   broadcast cannot be sent.
     package func install(
         _ identities: [(entry: KeyChainEntry, privateKey: SecretBytes)], isAnnounced: Bool = true
     ) throws {
         guard !identities.isEmpty else { return }
         for (entry, _) in identities { try Self.check(entry.alias) }
+        let installed = Set(identities.map { ExactText($0.entry.alias) })
+        try forgetGrantsWithoutEntry { installed.contains(ExactText($0)) }
         try keychain.replace(
             identities.flatMap { entry, key in
                 [
@@ -132,8 +137,12 @@ package struct AndroidKeyChain: Sendable {
     /// Removes the entries with these aliases and their key grants, and broadcasts the change.
     ///
     /// - Returns: The number of removed entries.
-    /// - Throws: `KeychainError`; `FileError`.
+    /// - Throws: `FileError` if the grants cannot be written, in which case nothing is removed, or if the broadcast cannot
+    ///   be sent; `KeychainError`.
     package func remove(_ aliases: [String]) throws -> Int {
+        // Grants end first. If a grant outlived its key, it would apply to a later key with the same alias.
+        let gone = Set(aliases.map { ExactText($0) })
+        try AliasAccess(existingOn: device)?.forgetGrants { gone.contains(ExactText($0)) }
         let counts = try keychain.delete(
             each: aliases.flatMap { alias in
                 [ItemClass.certificate, .key].map {
@@ -142,24 +151,42 @@ package struct AndroidKeyChain: Sendable {
             })
         let removed = stride(from: 0, to: counts.count, by: 2).count { counts[$0] > 0 }
         guard removed > 0 else { return 0 }
-        let gone = Set(aliases)
-        try AliasAccess(device).forgetGrants { gone.contains($0) }
         try announceChange()
         return removed
     }
 
-    /// Renames an entry, and broadcasts the change. Its key grants end.
+    /// Renames an entry, and broadcasts the change. Its key grants end. If this throws or is interrupted before the
+    /// broadcast, the entry is unchanged.
     ///
     /// - Throws: `KeychainError`: `.itemNotFound` if there is no such entry, `.duplicateItem` if the new alias is in
-    ///   use, `.interactionNotAllowed` before the first unlock; `DeviceError.Code.invalidValue` if it is invalid;
-    ///   `FileError`.
+    ///   use, `.interactionNotAllowed` before the first unlock, `.io` if the grants cannot be written;
+    ///   `DeviceError.Code.invalidValue` if the new alias is invalid; `FileError` if the broadcast cannot be sent.
     package func rename(_ alias: String, to newAlias: String) throws {
         try Self.check(newAlias)
-        let change = KeychainChange(label: newAlias)
-        try keychain.update(KeychainQuery(.certificate, label: alias, accessGroup: Self.group), change)
-        try keychain.update(KeychainQuery(.key, label: alias, accessGroup: Self.group), change)
-        try AliasAccess(device).forgetGrants { $0 == alias }
+        try keychain.update(
+            each: [ItemClass.certificate, .key].map { itemClass in
+                (
+                    query: KeychainQuery(itemClass, label: alias, accessGroup: Self.group),
+                    change: KeychainChange(label: newAlias)
+                )
+            }
+        ) {
+            // Grants end before the commit, so that no grant outlives the entry, and only if the entry can be renamed.
+            try AliasAccess(existingOn: device)?.forgetGrants {
+                $0.hasSameBytes(as: alias) || $0.hasSameBytes(as: newAlias)
+            }
+        }
         try announceChange()
+    }
+
+    /// Ends the grants for aliases that have no entry, for example because the keychain was damaged.
+    ///
+    /// - Parameter isMeant: Selects the aliases; by default, all.
+    /// - Throws: `KeychainError`; `FileError`.
+    package func forgetGrantsWithoutEntry(where isMeant: (String) -> Bool = { _ in true }) throws {
+        guard let access = try AliasAccess(existingOn: device) else { return }
+        let known = Set(try entries().map { ExactText($0.alias) })
+        try access.forgetGrants { isMeant($0) && !known.contains(ExactText($0)) }
     }
 
     private static func check(_ alias: String) throws(DeviceError) {

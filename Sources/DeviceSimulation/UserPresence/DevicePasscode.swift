@@ -77,19 +77,27 @@ package struct DevicePasscode: Sendable {
 
     /// Compares a passcode. A wrong one uses up an attempt; a correct one resets the attempts.
     ///
-    /// - Throws: `FileError` if the files cannot be read or written.
+    /// - Throws: `FileError` if the files cannot be read or written. An attempt that cannot be counted is not compared.
     package func check(_ passcode: SecretBytes) throws(FileError) -> Outcome {
         var outcome = Outcome.locked
         try changing { () throws(FileError) in
             let left = try triesLeft()
             guard left > 0 else { return }
-            guard try current() != passcode else {
-                outcome = .right
-                if left < Self.mostTries { try keep(Self.mostTries) }
+            let correct = try current()
+            // The attempt is counted first. Otherwise, wrong passcodes would cost nothing on a full disk.
+            try keep(left - 1)
+            guard passcode == correct else {
+                outcome = .wrong(triesLeft: left - 1)
                 return
             }
-            outcome = .wrong(triesLeft: left - 1)
-            try keep(left - 1)
+            do throws(FileError) {
+                try keep(Self.mostTries)
+            } catch {
+                // A correct passcode uses up no attempt, even if the attempts cannot be reset.
+                try? keep(left)
+                throw error
+            }
+            outcome = .right
         }
         return outcome
     }

@@ -146,8 +146,12 @@ package struct UserPresence: Sendable {
         _ dialog: AndroidDialog?, timeout: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws -> Reply {
-        let status = try status()
-        if status.delayMilliseconds > 0 { try await sleep(.milliseconds(status.delayMilliseconds)) }
+        var status = try status()
+        if status.delayMilliseconds > 0 {
+            try await sleep(.milliseconds(status.delayMilliseconds))
+            // The user may have decided otherwise during the delay. The later decision applies without another delay.
+            status = try self.status()
+        }
         guard status.answer == .ask else { return Reply(status.answer, selecting: status.alias) }
         // Observing begins before the question is asked, so that no answer is missed.
         let answers = try Notifications(device: device).observe(.presenceAnswered)

@@ -114,8 +114,7 @@ package final class AliasContentProvider: AliasService {
             guard let alias = use.alias, let entry = try aliases.keyChain.entry(alias) else {
                 throw TokenError.aliasNotFound(use.alias ?? use.objectID)
             }
-            let grants = try access.access(of: use.app).keyGrants
-            guard grants.contains(where: { $0.utf8.elementsEqual(alias.utf8) }) else {
+            guard try access.access(of: use.app).mayUse(alias) else {
                 throw TokenError(
                     .authenticationNeeded, "\(use.app) has no key grant for \u{201C}\(alias)\u{201D}",
                     obstacle: .noKeyGrant)

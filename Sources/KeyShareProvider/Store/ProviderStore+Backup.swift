@@ -1,4 +1,5 @@
 package import DeviceSimulation
+internal import Foundation
 internal import OpenSSL
 package import SimulatedKeychain
 
@@ -42,7 +43,8 @@ extension ProviderStore {
     }
 
     /// Replaces a damaged keychain with a new one, and keeps the damaged file. The new keychain contains the provider's
-    /// items from a backup, and all readable records of other apps. No provider may be serving.
+    /// items from a backup, and all readable records of other apps. Key grants for lost entries of Android's KeyChain end.
+    /// No provider may be serving.
     ///
     /// - Parameters:
     ///   - device: The device whose keychain is replaced.
@@ -60,6 +62,8 @@ extension ProviderStore {
             check: { try requireSound($0, report: report) })
         let store = try ProviderStore(device)
         try TokenStore(store).reconcile()
+        // If this fails, installing an entry ends the grants of its alias.
+        try? AndroidKeyChain(existingOn: device) { Date() }?.forgetGrantsWithoutEntry()
         store.announceChange()
         store.servicePassword.postChange()
         return recovery

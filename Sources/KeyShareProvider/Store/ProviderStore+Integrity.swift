@@ -67,6 +67,23 @@ extension ProviderStore {
         try keychain.quickCheck().map(IntegrityProblem.init)
     }
 
+    /// Checks the keychain of a device for the damage that ``check()`` finds and that removing the provider's records
+    /// cannot repair: the keychain's file, its manifest, and records that cannot be opened. Changes nothing. The check
+    /// works in every state of the device, because it returns no secrets.
+    ///
+    /// - Returns: The problems; empty if there are none, or if the device has no keychain.
+    /// - Throws: `KeychainError` if the keychain cannot be read for a reason other than damage.
+    package static func damage(of device: Device) throws(KeychainError) -> [IntegrityProblem] {
+        do throws(KeychainError) {
+            // The connection ends with this function, so that the damaged files can be moved afterwards.
+            guard let store = try ProviderStore(existingOn: device) else { return [] }
+            return try store.keychain.verifyIntegrity().map(IntegrityProblem.init)
+        } catch {
+            guard error.code == .invalidKeychain else { throw error }
+            return [IntegrityProblem(kind: .structure, label: nil, reason: error.reason)]
+        }
+    }
+
     /// Opens all records of the keychain, and checks that each identity's certificate, key, label and summary match.
     /// Changes nothing.
     ///

@@ -99,8 +99,8 @@ extension AliasAdministration {
                     includingOlder: identities.selection.all || !identities.selection.labels.isEmpty)
             }
             try aliases.add(added, announcing: recovered ? .recoveryCompleted : .updateCompleted)
-            let names = Set(added.map(\.alias))
-            let entries = try aliases.documents().filter { names.contains($0.alias) }
+            let names = Set(added.map { ExactText($0.alias) })
+            let entries = try aliases.documents().filter { names.contains(ExactText($0.alias)) }
             try console.present(AliasEntriesDocument(entries: entries)) {
                 try console.table(of: entries)
                 console.note(
@@ -196,8 +196,13 @@ extension AliasAdministration {
             let console = options.output.console
             let store = try options.open().aliases
             guard try store.keyChain.entry(old) != nil else { throw Remove.missing(old) }
+            guard try old.hasSameBytes(as: new) || store.keyChain.entry(new) == nil else {
+                throw CommandFailure(
+                    .refused, code: "already-there", "KeyChain already has an entry \u{201C}\(new)\u{201D}",
+                    hint: "to remove it first: keyshare-provider alias remove ALIAS")
+            }
             try store.keyChain.rename(old, to: new)
-            let entries = try store.documents().filter { $0.alias == new }
+            let entries = try store.documents().filter { $0.alias.hasSameBytes(as: new) }
             try console.present(AliasEntriesDocument(entries: entries)) {
                 try console.table(of: entries)
             }

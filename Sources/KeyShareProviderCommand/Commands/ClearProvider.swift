@@ -11,8 +11,8 @@ struct ClearProvider: ParsableCommand {
         commandName: "clear",
         abstract: "Empty the provider's keychain: identities, authorities and password.",
         discussion: """
-            A damaged keychain is moved aside, and the items of other apps that can still be opened are copied to a \
-            new one. No provider may be running in that case.
+            A keychain in which check finds damage or altered records is moved aside, and the items of other apps \
+            that can still be opened are copied to a new one. No provider may be running in that case.
 
             EXAMPLE:
               keyshare-provider clear --yes
@@ -27,17 +27,22 @@ struct ClearProvider: ParsableCommand {
         let device = try device.openDevice()
         var removed = 0
         var recovery: KeychainRecovery?
-        do {
+        if try ProviderStore.damage(of: device).isEmpty {
             let store = try ProviderStore(device)
             try confirmation.confirm("Remove everything from the provider's keychain?")
             removed = try store.removeAll()
-        } catch let error as KeychainError where error.code == .invalidKeychain {
+        } else {
             try confirmation.confirm("The keychain is damaged. Move it aside and create a new one?")
             let lock = try device.lockExclusively()
             defer { lock.release() }
-            let recovered = try ProviderStore.recover(device, from: nil)
-            console.note(recovered.words)
-            recovery = recovered
+            // Another process may have replaced the keychain before this one had the lock.
+            if try ProviderStore.damage(of: device).isEmpty {
+                removed = try ProviderStore(device).removeAll()
+            } else {
+                let recovered = try ProviderStore.recover(device, from: nil)
+                console.note(recovered.words)
+                recovery = recovered
+            }
         }
         try ServiceBehaviour.store(nil, on: device)
         try console.present(RemovalDocument(removed: removed, keptIn: recovery?.folder)) {

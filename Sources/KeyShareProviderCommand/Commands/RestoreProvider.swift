@@ -16,8 +16,9 @@ struct RestoreProvider: ParsableCommand {
             restored, and the exit code is then 10. If all items are bound to another device, nothing is replaced. To \
             copy identities from one device to another, use merge.
 
-            --force also replaces a damaged keychain. It is kept next to the new one, and the items of other apps that \
-            can still be opened are copied to the new one. No provider may be running in that case.
+            --force also replaces a keychain in which check finds damage or altered records. It is kept next to the \
+            new one, and the items of other apps that can still be opened are copied to the new one. No provider may \
+            be running in that case.
 
             EXAMPLE:
               keyshare-provider restore provider.backup --force
@@ -43,17 +44,18 @@ struct RestoreProvider: ParsableCommand {
         var problems: [IntegrityProblem] = []
         let device = try self.device.makeDevice(output.console)
         do {
-            do {
-                result = try ProviderStore(device).restore(
-                    from: file, keyPath: keyFile, replacing: force
-                ) { problems.append($0) }
-            } catch let error as KeychainError where error.code == .invalidKeychain && force {
-                let lock = try device.lockExclusively()
-                defer { lock.release() }
+            // Another process may replace a damaged keychain before this one has the lock.
+            let lock = try force && isDamaged(device) ? device.lockExclusively() : nil
+            defer { lock?.release() }
+            if try lock != nil && isDamaged(device) {
                 let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile) {
                     problems.append($0)
                 }
                 (result, recovery) = (recovered.restoration, recovered)
+            } else {
+                result = try ProviderStore(device).restore(
+                    from: file, keyPath: keyFile, replacing: force
+                ) { problems.append($0) }
             }
         } catch  where !problems.isEmpty {
             Console.problems(problems)
@@ -69,6 +71,8 @@ struct RestoreProvider: ParsableCommand {
             output.console.note("restored \(counted(result.restored, "item", "items"))")
         }
     }
+
+    private func isDamaged(_ device: Device) throws -> Bool { try !ProviderStore.damage(of: device).isEmpty }
 
     private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
         CommandFailure(

@@ -45,6 +45,18 @@ private struct Line: Encodable {
     let message: String
     let fields: Logger.Metadata
 
+    /// The keys whose values are numbers, although the server logs them as text outside of request lines.
+    private static let numericKeys: Set = ["connection", "pid", "request"]
+
+    /// The value of a metadata entry as a number; nil if it is written as a string.
+    private static func number(_ key: String, _ value: Logger.MetadataValue) -> Int? {
+        switch value {
+        case .stringConvertible(let number as Int): number
+        case .string(let text) where numericKeys.contains(key): Int(text)
+        default: nil
+        }
+    }
+
     /// A key of the object: a fixed one, or that of a metadata entry.
     struct Key: CodingKey {
         let stringValue: String
@@ -57,11 +69,11 @@ private struct Line: Encodable {
         var container = encoder.container(keyedBy: Key.self)
         // The fixed keys come last, so that no metadata can replace them.
         for (key, value) in fields {
-            let key = Key(stringValue: key)
-            if case .stringConvertible(let number as Int) = value {
-                try container.encode(number, forKey: key)
+            let codingKey = Key(stringValue: key)
+            if let number = Self.number(key, value) {
+                try container.encode(number, forKey: codingKey)
             } else {
-                try container.encode("\(value)", forKey: key)
+                try container.encode("\(value)", forKey: codingKey)
             }
         }
         try container.encode(

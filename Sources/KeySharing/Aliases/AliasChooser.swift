@@ -68,7 +68,7 @@ public struct AliasChooser: Sendable, Hashable {
         }
         .sorted(by: AliasEntry.precedes)
         if let alias {
-            preselected = offered.contains { $0.alias == alias } ? alias : nil
+            preselected = offered.contains { $0.alias.hasSameBytes(as: alias) } ? alias : nil
         } else {
             preselected = offered.count == 1 ? offered.first?.alias : nil
         }
@@ -91,10 +91,11 @@ public struct AliasChooser: Sendable, Hashable {
         case .deny: return without(.userDenied)
         case .cancel: return without(.userCanceled)
         case .allow:
-            guard let alias = selection ?? preselected, offered.contains(where: { $0.alias == alias }) else {
-                return without(.notSelectable)
-            }
-            return Outcome(alias: alias, isPreselected: alias == preselected, reason: nil)
+            guard let alias = selection ?? preselected,
+                offered.contains(where: { $0.alias.hasSameBytes(as: alias) })
+            else { return without(.notSelectable) }
+            let isPreselected = preselected?.hasSameBytes(as: alias) == true
+            return Outcome(alias: alias, isPreselected: isPreselected, reason: nil)
         }
     }
 }

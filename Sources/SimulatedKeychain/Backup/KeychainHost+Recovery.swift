@@ -17,11 +17,11 @@ package struct KeychainRecovery: Sendable {
 
 extension KeychainHost {
     /// Replaces a damaged keychain with a new one that contains the items of a backup and the readable items of other
-    /// groups. The caller holds ``lockExclusively()``.
+    /// groups. The caller holds ``lockExclusively()``, and no connection of this process is open.
     ///
     /// The damaged files are kept in a folder next to the new ones. If the master key can be read, it remains in use,
     /// because backups of this device require it. If this throws, the damaged keychain is unchanged. If it is
-    /// interrupted, the keychain is still damaged, and no data is lost.
+    /// interrupted, no data is lost: the keychain is still damaged, and the next recovery moves its files back first.
     ///
     /// - Parameters:
     ///   - path: A file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote; nil to leave the groups
@@ -30,34 +30,42 @@ extension KeychainHost {
     ///     device.
     ///   - groups: The access groups whose items are restored from the backup.
     ///   - check: Called with each identity of the backup; throws to reject the backup.
-    /// - Throws: `DeviceError`: `.locked`, `.noBackup`, `.foreignBackup`, `.wrongBackupKey`,
-    ///   `.nothingForThisDevice`. `KeychainError` if the new keychain fails; `FileError`; the error of `check`.
+    /// - Throws: `DeviceError`: `.locked`, `.inUse` if another process has the keychain open, `.noBackup`,
+    ///   `.foreignBackup`, `.wrongBackupKey`, `.nothingForThisDevice`. `KeychainError` if the new keychain fails;
+    ///   `FileError`; the error of `check`.
     package func recoverKeychain(
         fromBackup path: String?, key: SecretBytes? = nil, groups: [String],
         check: (OpenedIdentity) throws -> Void = { _ in }
     ) throws -> KeychainRecovery {
         try requireUnlocked()
         let files = KeychainFiles(folder: try keychainFolder())
+        // A process that opens the keychain waits for this lock. A process that opened it earlier does not.
         let opening = try files.opening()
         defer { opening?.release() }
-        let kept = try? files.readMasterKey()
         let fresh = KeychainFiles(folder: files.folder + "/new")
-        // An interrupted attempt may have left this folder. The lock excludes all other processes.
+        try files.undoInterruptedReplacement(by: fresh)
+        try files.requireUnopened()
+        // An interrupted attempt may have left this folder.
         try? FileManager.default.removeItem(atPath: fresh.folder)
         try PrivateFolder.make(fresh.folder)
-        defer { try? FileManager.default.removeItem(atPath: fresh.folder) }
-        let store = try KeychainStore.create(fresh, masterKey: kept ?? MasterKey.random())
-        let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
-        let saved = try store.write { database in try store.insert(others, to: database) }
+        var saved = 0
         var restoration = KeychainRestoration()
-        if let path {
-            restoration = try restore(
-                to: store, fromBackup: path, key: key, groups: groups, replacing: true, check: check)
+        let kept = try? files.readMasterKey()
+        do {
+            let store = try KeychainStore.create(fresh, masterKey: kept ?? MasterKey.random())
+            let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
+            saved = try store.write { database in try store.insert(others, to: database) }
+            if let path {
+                restoration = try restore(
+                    to: store, fromBackup: path, key: key, groups: groups, replacing: true, check: check)
+            }
+            // Closing the last connection moves the log's contents into the database.
+            try store.queue.close()
+        } catch {
+            try? FileManager.default.removeItem(atPath: fresh.folder)
+            throw error is DatabaseError ? KeychainError(error) : error
         }
-        // Closing the last connection moves the log's contents into the database.
-        try store.queue.close()
-        let aside = try files.setAside(keepingKey: kept)
-        try files.takeOver(fresh, withKey: kept == nil)
+        let aside = try files.replace(with: fresh, keepingKey: kept)
         return KeychainRecovery(restoration: restoration, saved: saved, folder: aside)
     }
 }
@@ -86,39 +94,119 @@ extension KeychainFiles {
         return items ?? []
     }
 
-    /// Moves the database into a new folder, with the key, or with a copy of the key if it remains in use.
+    /// Throws if another process has the database open: it would continue to write to the moved file, and lose those
+    /// changes. This process must have no connection to the database, because closing a descriptor of a file drops all
+    /// locks of the process on it (sqlite.org/howtocorrupt.html, section 2.2).
     ///
-    /// - Returns: The path of the new folder.
-    fileprivate func setAside(keepingKey kept: SecretBytes?) throws(FileError) -> String {
+    /// - Throws: `DeviceError.Code.inUse`; `FileError` if the locks cannot be read.
+    fileprivate func requireUnopened() throws {
+        // No process opens a database that is not a regular file.
+        guard let identity = FileIdentity(path: database), identity.mode & S_IFMT == S_IFREG else { return }
+        let descriptor = unsafe Glibc.open(database, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // A file that this user cannot read is damaged, too, and none of the user's processes has it open.
+            if errno == EACCES { return }
+            throw FileError.inputOutput("cannot open", database, errno: errno)
+        }
+        defer { close(descriptor) }
+        // In WAL mode, each connection holds a shared lock on these 510 bytes until it is closed (SHARED_FIRST and
+        // SHARED_SIZE in SQLite's os.h).
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = 0x4000_0002
+        lock.l_len = 510
+        guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0 else {
+            throw FileError.inputOutput("cannot read the locks of", database, errno: errno)
+        }
+        guard lock.l_type == Int16(F_UNLCK) else {
+            throw DeviceError(
+                .inUse, path: database, "another program has the keychain open; close it, and try again")
+        }
+    }
+
+    /// The file in the folder of the new keychain with the number of the folder for the damaged files. It exists before
+    /// the first file is moved.
+    private var replacement: String { folder + "/replacement" }
+
+    /// Moves these files into a new folder, and those of `fresh` to their place. If this throws, no file has moved.
+    ///
+    /// - Returns: The path of the folder with the old files.
+    fileprivate func replace(
+        with fresh: KeychainFiles, keepingKey kept: SecretBytes?
+    ) throws(FileError) -> String {
         var number = 1
         // Includes a symbolic link that leads nowhere.
         while FileIdentity(path: folder + "/damaged-\(number)") != nil { number += 1 }
         let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
-        try PrivateFolder.make(aside.folder)
-        // The database is moved last, because SQLite finds its log by the database's name.
-        for suffix in ["-shm", "-wal", ""] {
-            try Self.move(database + suffix, to: aside.database + suffix)
+        do throws(FileError) {
+            try PrivateFolder.make(aside.folder)
+            // Everything that needs disk space is written before the first file is moved.
+            if let kept { try AtomicFile.write(kept, to: aside.masterKey) }
+            try AtomicFile.write(Array("\(number)".utf8), to: fresh.replacement)
+            try setAside(to: aside, withKey: kept == nil)
+            try takeOver(fresh, withKey: kept == nil)
+        } catch {
+            // If a file cannot be moved back, the folder of `fresh` remains, so that the next recovery tries again.
+            try putBack(from: aside, fresh)
+            try? FileManager.default.removeItem(atPath: fresh.folder)
+            throw error
         }
-        if let kept {
-            try AtomicFile.write(kept, to: aside.masterKey)
-        } else {
-            try Self.move(masterKey, to: aside.masterKey)
-        }
-        try Self.move(generation, to: aside.generation)
-        try PrivateFolder.synchronize(aside.folder)
-        try PrivateFolder.synchronize(folder)
+        try? FileManager.default.removeItem(atPath: fresh.folder)
         return aside.folder
     }
 
-    /// Replaces these files with the database of `fresh`, and with its master key if `withKey` is true. The key is moved
-    /// last.
-    fileprivate func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
+    /// Moves the database into another folder, and the key if `withKey` is true.
+    private func setAside(to aside: KeychainFiles, withKey: Bool) throws(FileError) {
+        // The database is moved first: after an interruption, no process opens it without its log.
+        for suffix in ["", "-wal", "-shm"] {
+            try Self.move(database + suffix, to: aside.database + suffix)
+        }
+        if withKey { try Self.move(masterKey, to: aside.masterKey) }
+        try Self.move(generation, to: aside.generation)
+        try PrivateFolder.synchronize(aside.folder)
+        try PrivateFolder.synchronize(folder)
+    }
+
+    /// Replaces these files with the database of `fresh`, and with its master key if `withKey` is true. The key is
+    /// moved last.
+    private func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
         try Self.move(fresh.generation, to: generation)
         try Self.move(fresh.database, to: database)
         try PrivateFolder.synchronize(folder)
         guard withKey else { return }
         try Self.move(fresh.masterKey, to: masterKey)
         try PrivateFolder.synchronize(folder)
+    }
+
+    /// Reverses ``setAside(to:withKey:)`` and ``takeOver(_:withKey:)``, whichever step they reached, and removes the
+    /// folder `aside`. It can be repeated after an interruption.
+    private func putBack(from aside: KeychainFiles, _ fresh: KeychainFiles) throws(FileError) {
+        let taken = [
+            (fresh.database, database), (fresh.generation, generation), (fresh.masterKey, masterKey),
+        ]
+        for (original, path) in taken where FileIdentity(path: original) == nil {
+            try Self.move(path, to: original)
+        }
+        // If the key was not moved, `aside` contains only a copy.
+        if FileIdentity(path: masterKey) == nil { try Self.move(aside.masterKey, to: masterKey) }
+        try Self.move(aside.generation, to: generation)
+        // The database is moved last, so that no process opens it without its log.
+        for suffix in ["-shm", "-wal", ""] {
+            try Self.move(aside.database + suffix, to: database + suffix)
+        }
+        try PrivateFolder.synchronize(folder)
+        try? FileManager.default.removeItem(atPath: aside.folder)
+    }
+
+    /// Moves the damaged files back if an earlier recovery was interrupted after it began to move them, and before the
+    /// new database was in their place. Otherwise, the items of other groups would be lost.
+    fileprivate func undoInterruptedReplacement(by fresh: KeychainFiles) throws(FileError) {
+        guard let digits = try PrivateFile.open(fresh.replacement)?.read(atMost: 20),
+            let number = Int(String(decoding: digits, as: UTF8.self)),
+            FileIdentity(path: fresh.database) != nil
+        else { return }
+        try putBack(from: KeychainFiles(folder: folder + "/damaged-\(number)"), fresh)
     }
 
     /// Renames a file; does nothing if it does not exist.

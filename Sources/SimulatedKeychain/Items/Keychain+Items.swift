@@ -97,31 +97,75 @@ extension Keychain {
     package func update(
         _ query: KeychainQuery, _ change: KeychainChange
     ) throws(KeychainError) -> Int {
-        let groups = try searched(query.accessGroup)
-        let newGroup: String? = if let group = change.accessGroup { try target(group) } else { nil }
+        try update(each: [(query, change)])[0]
+    }
+
+    /// Makes several changes in one transaction, in order. If one of them fails, no item is changed.
+    ///
+    /// - Parameters:
+    ///   - changes: Queries, and the change to the items that match each of them.
+    ///   - beforeCommit: Runs after the last change. If it throws, no item is changed.
+    /// - Throws: `KeychainError`, like `update(_:_:)`; an error of `beforeCommit`, translated: a `FileError` is the
+    ///   cause of `.io`.
+    /// - Returns: The number of changed items for each query.
+    @discardableResult
+    package func update(
+        each changes: [(query: KeychainQuery, change: KeychainChange)], beforeCommit: () throws -> Void = {}
+    ) throws(KeychainError) -> [Int] {
+        var prepared: [PreparedChange] = []
+        for (query, change) in changes {
+            let groups = try searched(query.accessGroup)
+            let newGroup: String? = if let group = change.accessGroup { try target(group) } else { nil }
+            prepared.append(
+                PreparedChange(query: query, change: change, groups: groups, newGroup: newGroup))
+        }
         let state = try deviceState()
         return try store.write { database in
-            var changed: [(KeychainRecord, SecretBytes)] = []
+            var counts: [Int] = []
             var touched: Set<String> = []
-            try forEach(query, groups: groups, in: database) { row in
-                let (old, secret) = try open(row, in: state)
-                let new = change.applied(to: old, accessGroup: newGroup)
-                try Self.check(new.accessibility(), isAvailableIn: state)
-                try Self.check(new, secret: change.data ?? secret)
-                touched.formUnion([old.accessGroup, new.accessGroup])
-                changed.append((new, change.data ?? secret))
-            }
-            guard !changed.isEmpty else { throw Self.nothingFound(query) }
-            // All items are deleted before any is inserted again, so that two items can swap unique attributes.
-            for (record, _) in changed { try delete(id: record.id, in: database) }
-            for (var record, secret) in changed {
-                // A new secret gets a new id, so that an id never refers to two secrets.
-                if change.data != nil { record.id = try KeychainRecord.reserveIDs(1, in: database) }
-                try insert(record, secret, in: database)
+            for change in prepared {
+                counts.append(try apply(change, in: state, database, touching: &touched))
             }
             try KeychainRecord.countChange(of: touched, in: database)
-            return changed.count
+            try beforeCommit()
+            return counts
         }
+    }
+
+    /// A change whose access groups the app may use.
+    private struct PreparedChange {
+        let query: KeychainQuery
+        let change: KeychainChange
+        let groups: [String]
+        let newGroup: String?
+    }
+
+    /// Changes the items that match a query, and adds their groups to `touched`.
+    ///
+    /// - Returns: The number of changed items.
+    private func apply(
+        _ prepared: PreparedChange, in state: DeviceState, _ database: Database,
+        touching touched: inout Set<String>
+    ) throws -> Int {
+        let change = prepared.change
+        var changed: [(KeychainRecord, SecretBytes)] = []
+        try forEach(prepared.query, groups: prepared.groups, in: database) { row in
+            let (old, secret) = try open(row, in: state)
+            let new = change.applied(to: old, accessGroup: prepared.newGroup)
+            try Self.check(new.accessibility(), isAvailableIn: state)
+            try Self.check(new, secret: change.data ?? secret)
+            touched.formUnion([old.accessGroup, new.accessGroup])
+            changed.append((new, change.data ?? secret))
+        }
+        guard !changed.isEmpty else { throw Self.nothingFound(prepared.query) }
+        // All items are deleted before any is inserted again, so that two items can swap unique attributes.
+        for (record, _) in changed { try delete(id: record.id, in: database) }
+        for (var record, secret) in changed {
+            // A new secret gets a new id, so that an id never refers to two secrets.
+            if change.data != nil { record.id = try KeychainRecord.reserveIDs(1, in: database) }
+            try insert(record, secret, in: database)
+        }
+        return changed.count
     }
 
     /// Deletes every item that matches `query`, in any state of the device (`SecItemDelete`).

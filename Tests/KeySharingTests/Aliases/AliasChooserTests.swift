@@ -53,6 +53,16 @@ struct AliasChooserTests {
         #expect(AliasChooser(entries, keyTypes: ["EC"]).preselected == "c")
     }
 
+    @Test("An alias in another Unicode normalization form is another alias")
+    func normalization() {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let entries = [entry(composed), entry("a")]
+        #expect(AliasChooser(entries, requesting: decomposed).preselected == nil)
+        let chooser = AliasChooser(entries, requesting: composed)
+        #expect(chooser.outcome(of: .allow).isPreselected)
+        #expect(chooser.outcome(of: .allow, selecting: decomposed).reason == .notSelectable)
+    }
+
     @Test("The outcome of the dialog follows the user's answer, the selection and the filters")
     func outcomes() {
         typealias Case = (String?, [String], AliasChooser.Answer, String?, String?, Bool, String?)
