@@ -92,3 +92,15 @@ struct CanonicalLines {
         return hasReturn ? line : line.dropLast() + [0x0D, 0x0A]
     }
 }
+
+extension UInt8 {
+    /// Whether the character is a digit of Base64 (RFC 4648, 4).
+    var isBase64Digit: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+}

@@ -123,7 +123,7 @@ extension MailHeader {
         MailHeader(
             fields.filter {
                 !$0.name.lowercased().hasPrefix("content-") && !$0.is("MIME-Version") && !$0.is("HP-Outer")
-            }, hasStrayLineEnd: hasStrayLineEnd)
+            }, lineAmbiguity: lineAmbiguity)
     }
 
     /// All values of each field, decoded for comparison and display, keyed by name in lower case.

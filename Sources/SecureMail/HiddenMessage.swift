@@ -171,14 +171,7 @@ private struct LenientBase64: ByteSource {
     mutating func next() throws -> ArraySlice<UInt8> {
         while true {
             let text = try reader.rest()
-            var digits = text.filter { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-                    true
-                default: false
-                }
-            }
+            var digits = text.filter(\.isBase64Digit)
             count = (count + digits.count) % 4
             if text.isEmpty {
                 if count < 2 { return [] }

@@ -152,9 +152,8 @@ struct LayerOpener {
             throw CMSError(.malformed, "the signed message contains \(finding)")
         }
         reader = try LineReader(signature.descriptor)
-        guard let header = try MailHeader.read(&reader), !header.hasStrayLineEnd,
-            ["application/pkcs7-signature", "application/x-pkcs7-signature"].contains(
-                header.contentType?.name)
+        guard let header = try MailHeader.read(&reader), header.lineAmbiguity == nil,
+            MessageForm.signatureTypes.contains(header.contentType?.name ?? "")
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
         let isBase64 = header.transferEncoding == "base64"
         // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64. Mail programs could show

@@ -120,6 +120,10 @@ private struct MailboxScanner {
     /// Whether the current mailbox has text after its angle brackets, which programs could show as the address.
     private var hasTextAfterAngle = false
     private var hasRoute = false
+    /// Whether the text outside angle brackets contains a character without quotes that programs could read as part of an
+    /// address.
+    private var hasAddressCharacter = false
+    private var isInGroup = false
     /// Whether the last character was the `@` before a domain.
     private var isAfterAt = false
 
@@ -128,7 +132,8 @@ private struct MailboxScanner {
     ///
     /// - Returns: Nil if the value is malformed, because other programs could find other addresses in it: it contains
     ///   a control character, an unterminated quoted string, comment, domain or angle bracket, a source route that does
-    ///   not consist of domains, or a group whose name contains an `@`.
+    ///   not consist of domains, a group inside a group, without a name or with an address in its name, or a display name
+    ///   without quotes that could be another address.
     static func mailboxes(_ value: String) -> [String]? {
         guard
             !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" })
@@ -143,6 +148,7 @@ private struct MailboxScanner {
         while let scalar = rest.popFirst() {
             let wasAfterAt = isAfterAt
             isAfterAt = scalar == "@"
+            if !isInAngle, ["@", "[", "]", "\\"].contains(scalar) { hasAddressCharacter = true }
             switch scalar {
             case "\"":
                 guard let quoted = Self.quoted(&rest) else { return false }
@@ -159,21 +165,27 @@ private struct MailboxScanner {
                 if angle != nil { hasTextAfterAngle = true }
                 (angle, isInAngle, hasRoute) = ("", true, false)
             case ">" where isInAngle: isInAngle = false
+            // They end nothing, so programs read the text around them differently.
+            case ">", ")": return false
             // A source route (RFC 5322, 4.4) contains commas.
-            case "," where !isInAngle, ";" where !isInAngle: finish()
+            case "," where !isInAngle:
+                guard finish() else { return false }
+            case ";" where !isInAngle:
+                guard finish() else { return false }
+                isInGroup = false
             case ":" where isInAngle:
                 guard !hasRoute, Self.isRoute(angle ?? "") else { return false }
                 (angle, hasRoute) = ("", true)
             case ":" where angle != nil: hasTextAfterAngle = true
             case ":":
-                guard !text.unicodeScalars.contains("@") else { return false }
-                text = ""
+                guard !isInGroup, !hasAddressCharacter, !text.trimmedOfBlanks.isEmpty,
+                    !text.unicodeScalars.contains("@")
+                else { return false }
+                (text, isInGroup) = ("", true)
             default: append(String(scalar))
             }
         }
-        guard !isInAngle else { return false }
-        finish()
-        return true
+        return !isInAngle && finish()
     }
 
     /// Whether a text consists of domains, each after an `@`, separated by commas.
@@ -196,10 +208,14 @@ private struct MailboxScanner {
         }
     }
 
-    private mutating func finish() {
-        let address = hasTextAfterAngle ? "" : angle ?? text
-        if angle != nil || !text.trimmedOfBlanks.isEmpty { mailboxes.append(address.trimmedOfBlanks) }
-        (text, angle, hasTextAfterAngle) = ("", nil, false)
+    /// Ends a mailbox. Returns false if its display name could be another address than that in angle brackets.
+    private mutating func finish() -> Bool {
+        let address = (hasTextAfterAngle ? "" : angle ?? text).trimmedOfBlanks
+        let name = text.trimmedOfBlanks
+        if angle != nil, hasAddressCharacter, name.lowercased() != address.lowercased() { return false }
+        if angle != nil || !name.isEmpty { mailboxes.append(address) }
+        (text, angle, hasTextAfterAngle, hasAddressCharacter) = ("", nil, false, false)
+        return true
     }
 
     /// Reads a quoted string after its first quote, and returns it with both quotes; nil if the second one is missing.

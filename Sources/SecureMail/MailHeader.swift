@@ -22,9 +22,9 @@ package struct MailHeader: Sendable {
 
     /// The header fields, in their order in the message.
     package let fields: [Field]
-    /// Whether the bytes of the header contain a character that some programs consider the end of a line: a CR without
-    /// LF, or NUL. Such programs could find other fields.
-    package let hasStrayLineEnd: Bool
+    /// Why some programs could find other fields in the bytes of the header, as a phrase that can follow “the header”;
+    /// nil if there is no reason.
+    package let lineAmbiguity: String?
     /// The parsed Content-Type field; nil if the field is missing, occurs more than once, or contains no media type.
     let contentType: ContentType?
     /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
@@ -32,11 +32,16 @@ package struct MailHeader: Sendable {
     let fileNames: [String]?
 
     /// Creates a header.
-    package init(_ fields: [Field], hasStrayLineEnd: Bool = false) {
+    package init(_ fields: [Field], lineAmbiguity: String? = nil) {
+        self.init(fields, lineAmbiguity: lineAmbiguity, isTypeDivided: false)
+    }
+
+    /// Creates a header. `isTypeDivided` is true if a parameter of Content-Type is on several lines.
+    private init(_ fields: [Field], lineAmbiguity: String?, isTypeDivided: Bool) {
         self.fields = fields
-        self.hasStrayLineEnd = hasStrayLineEnd
+        self.lineAmbiguity = lineAmbiguity
         let types = fields.filter { $0.is("Content-Type") }
-        contentType = types.count == 1 ? ContentType(types[0].value) : nil
+        contentType = types.count == 1 ? ContentType(types[0].value, isDivided: isTypeDivided) : nil
         fileNames = Self.fileNames(in: fields)
     }
 
@@ -52,13 +57,16 @@ package struct MailHeader: Sendable {
     /// or contains no media type, Content-Transfer-Encoding has different values, or a field contains a control
     /// character that some programs consider the end of a line.
     var isAmbiguous: Bool {
-        hasStrayLineEnd
+        lineAmbiguity != nil || hasSeveralEncodings
             || fields.contains { $0.is("Content-Type") } && contentType == nil
             || fields.contains { field in
                 field.value.unicodeScalars.contains { Self.lineEnds.contains($0) }
             }
-            || Set(fields.filter { $0.is("Content-Transfer-Encoding") }.map { $0.value.lowercased() }).count
-                > 1
+    }
+
+    /// Whether Content-Transfer-Encoding has different values, and programs use the first or the last one.
+    var hasSeveralEncodings: Bool {
+        Set(fields.filter { $0.is("Content-Transfer-Encoding") }.map { $0.value.lowercased() }).count > 1
     }
 
     /// The value of Content-Transfer-Encoding (RFC 2045, 6) in lower case; `7bit` if the field is missing.
@@ -73,6 +81,8 @@ package struct MailHeader: Sendable {
     ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
         var fields: [Field] = []
+        var lineAmbiguity: String?
+        var isTypeDivided = false
         var lineEnds = StrayLineEnds()
         var size = 0
         while true {
@@ -100,6 +110,13 @@ package struct MailHeader: Sendable {
             }
             let text = line.withoutLineEnd
             if text.isEmpty { break }
+            let name = continues ? last.map { fields[$0].name } : colon.map { trimmed(text[..<$0]) }
+            let isType = name?.lowercased() == "content-type"
+            lineAmbiguity =
+                lineAmbiguity ?? Self.ambiguity(of: line, colon: continues ? nil : colon, isType: isType)
+            if isType, continues, let last, !Self.isBetweenParameters(fields[last].value) {
+                isTypeDivided = true
+            }
             if continues, let last {
                 // Appends in place, because a value can have many lines.
                 let more = trimmed(text)
@@ -118,7 +135,47 @@ package struct MailHeader: Sendable {
         return fields.isEmpty
             ? nil
             : MailHeader(
-                fields.map { Field($0.name, $0.value.streamSafe) }, hasStrayLineEnd: lineEnds.isFound)
+                fields.map { Field($0.name, $0.value.streamSafe) },
+                lineAmbiguity: lineEnds.isFound
+                    ? "contains a CR or NUL that some programs read as the end of a line" : lineAmbiguity,
+                isTypeDivided: isTypeDivided)
+    }
+
+    /// The number of bytes that OpenSSL reads as one line at most. It reads the rest of a longer line as the next one.
+    private static let longestLine = 1_023
+
+    /// Why some programs could find other fields in a line of a header, as a phrase that can follow “the header”; nil if
+    /// there is no reason.
+    ///
+    /// - Parameters:
+    ///   - colon: The position of the colon after the name of a field; nil if the line continues a field.
+    ///   - isType: Whether the line belongs to Content-Type.
+    private static func ambiguity(of line: ArraySlice<UInt8>, colon: Int?, isType: Bool) -> String? {
+        if let colon, colon > line.startIndex {
+            if [0x20, 0x09].contains(line[colon - 1]) {
+                return "contains a blank before a colon, where some programs end it"
+            }
+            if line[..<colon].contains(UInt8(ascii: "\"")) {
+                return "contains the name of a field with a quote, which some programs remove"
+            }
+        }
+        for start in stride(from: line.startIndex + longestLine, to: line.endIndex, by: longestLine) {
+            let rest = line[start...]
+            // OpenSSL removes a quote at the beginning of a name.
+            let name = rest.prefix(32).drop { [0x20, 0x09, UInt8(ascii: "\"")].contains($0) }
+                .map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            if isType || rest.withoutLineEnd.isEmpty || rest.first == 0x0D
+                || ["content-", "mime-version"].contains(where: { name.starts(with: $0.utf8) })
+            {
+                return "contains a long line in which some programs find another field or the end"
+            }
+        }
+        return nil
+    }
+
+    /// Whether the next line after this beginning of a Content-Type field begins a parameter, or the media type.
+    private static func isBetweenParameters(_ value: String) -> Bool {
+        value.isEmpty || value.last == ";" && value.utf8.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
     }
 
     /// Whether the bytes before a colon can be the name of a field: printable ASCII (ftext, RFC 5322, 3.6.8), or only
@@ -148,45 +205,53 @@ struct ContentType: Sendable {
     /// Whether the boundary occurs more than once, in any form (RFC 2231), so that programs use different ones.
     let hasSeveralBoundaries: Bool
 
-    /// Whether programs could find different parameters, because their syntax is malformed or contains comments.
+    /// Whether the media type contains no comments or blanks, which not all programs skip.
+    let isNameExact: Bool
+
+    /// Whether programs could find another media type or different parameters, because the value contains comments, or
+    /// is not exactly in the syntax of RFC 2045, 5.1.
     let isAmbiguous: Bool
 
     /// Parses the value of a Content-Type field. Returns nil if the value does not begin with a media type.
-    init?(_ value: String) {
+    ///
+    /// - Parameter isDivided: Whether a parameter was on several lines. OpenSSL reads each line by itself, so it could find
+    ///   another parameter in the second one.
+    init?(_ value: String, isDivided: Bool = false) {
         var rest = value.unicodeScalars[...]
-        guard let (name, hasDelimiters) = Self.mediaType(&rest) else { return nil }
+        guard let (name, isExact) = Self.mediaType(&rest) else { return nil }
         self.name = name
         let (pairs, isAmbiguous) = Self.parameters(&rest)
-        self.isAmbiguous = isAmbiguous || hasDelimiters
+        isNameExact = isExact
+        // Some programs decode encoded words before they divide the value into parameters.
+        let isDecoded = name.hasPrefix("multipart/") && value.contains("=?")
+        self.isAmbiguous = isAmbiguous || !isExact || isDecoded || isDivided
         hasSeveralBoundaries =
             pairs.filter { $0.name == "boundary" || $0.name.hasPrefix("boundary*") }.count > 1
         parameters = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Reads a media type up to a semicolon; nil if the text is not a media type. Comments and blanks around its names
-    /// are skipped (RFC 2045, 5.1). `hasDelimiters` is true if a comment contains a character at which programs that do
-    /// not skip comments end the media type.
+    /// are skipped (RFC 2045, 5.1). `isExact` is false if there are any, because not all programs skip them.
     private static func mediaType(
         _ rest: inout Substring.UnicodeScalarView
-    ) -> (name: String, hasDelimiters: Bool)? {
+    ) -> (name: String, isExact: Bool)? {
         var text = ""
-        var hasDelimiters = false
+        var hasComment = false
         while let scalar = rest.first, scalar != ";" {
             rest = rest.dropFirst()
             if scalar != "(" {
                 text.unicodeScalars.append(scalar)
                 continue
             }
-            let comment = rest
             guard rest.skipComment() else { return nil }
             text.append(" ")
-            let skipped = comment[..<rest.startIndex]
-            if skipped.contains(where: { [";", "\"", "\\"].contains($0) }) { hasDelimiters = true }
+            hasComment = true
         }
         let names = text.split(separator: "/", omittingEmptySubsequences: false)
             .map { String($0).trimmedOfBlanks.lowercased() }
         guard names.count == 2, names.allSatisfy(isToken) else { return nil }
-        return (names.joined(separator: "/"), hasDelimiters)
+        let name = names.joined(separator: "/")
+        return (name, !hasComment && text.trimmedOfBlanks.lowercased() == name)
     }
 
     /// Whether a text is a token (RFC 2045, 5.1).
@@ -199,10 +264,10 @@ struct ContentType: Sendable {
 
     /// Reads the parameters after a media type or another first value. The names are in lower case.
     ///
-    /// The parameters are ambiguous if programs could find different ones: a quote, a backslash, or a comment that
-    /// contains a semicolon occurs outside quoted strings, a quoted string has no end, or a boundary, protocol or file
-    /// name is neither exactly a quoted string nor a token. Some programs skip comments, and others consider them part of the
-    /// name or value. A backslash in a boundary is ambiguous, too, because some programs keep it.
+    /// The parameters are ambiguous if programs could find different ones: they are not `name=value`, a name contains
+    /// other characters than letters, digits and `-._*`, a quoted string has no end, contains a backslash or is followed
+    /// by text, a value without quotes contains blanks, quotes, parentheses, backslashes, commas or `=`, or a boundary,
+    /// protocol or file name without quotes is not a token.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
@@ -211,50 +276,55 @@ struct ContentType: Sendable {
         while rest.popFirst() != nil {
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
-            if !isHarmless(key) || key.contains("(") { isAmbiguous = true }
-            guard rest.first == "=" else { continue }
-            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
             let name = String(key).trimmedOfBlanks.lowercased()
-            let isStrict = ["boundary", "protocol", "name", "filename"].contains(name.prefix { $0 != "*" })
+            guard rest.first == "=" else {
+                // All programs ignore semicolons at the end.
+                let isEnd = rest.allSatisfy { [";", " ", "\t"].contains($0) }
+                if !name.isEmpty || !isEnd { isAmbiguous = true }
+                continue
+            }
+            if !isParameterName(name) { isAmbiguous = true }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
             let text: String
             if rest.first == "\"" {
                 let quoted = quotedString(&rest)
                 text = quoted.text
                 let following = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(following.count)
-                let isEnd = isStrict ? String(following).trimmedOfBlanks.isEmpty : isHarmless(following)
-                let isKept = quoted.hasEscape && name.hasPrefix("boundary")
-                if !quoted.isComplete || !isEnd || isKept { isAmbiguous = true }
+                let isEnd = String(following).trimmedOfBlanks.isEmpty
+                if !quoted.isComplete || quoted.hasEscape || !isEnd { isAmbiguous = true }
             } else {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
-                // A media type without quotes is common as a protocol, and programs do not divide parts by it.
-                let tokens =
-                    name == "protocol"
-                    ? text.split(separator: "/", omittingEmptySubsequences: false) : [text[...]]
-                let isRead = isStrict ? tokens.allSatisfy { isToken(String($0)) } : isHarmless(plain)
-                if !isRead { isAmbiguous = true }
+                if !isUnquotedValue(text, of: name) { isAmbiguous = true }
             }
             parameters.append((name, text))
         }
         return (parameters, isAmbiguous)
     }
 
-    /// Whether all programs find the same end of a text outside quoted strings: it contains neither quotes nor
-    /// backslashes, and only complete comments.
-    private static func isHarmless(_ text: Substring.UnicodeScalarView) -> Bool {
-        var depth = 0
-        for scalar in text {
-            switch scalar {
-            case "\"", "\\": return false
-            case "(": depth += 1
-            case ")": depth -= 1
-            default: break
-            }
-            if depth < 0 { return false }
+    private static func isParameterName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first != UInt8(ascii: "*") else { return false }
+        return name.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "-._*".utf8.contains(byte)
         }
-        return depth == 0
+    }
+
+    /// Whether all programs find the same value in a text without quotes. Some characters that RFC 2045 allows only in
+    /// quotes are common in values that do not divide a message.
+    private static func isUnquotedValue(_ text: String, of name: String) -> Bool {
+        switch name.prefix(while: { $0 != "*" }) {
+        case "boundary", "name", "filename": isToken(text)
+        // A media type without quotes is common here.
+        case "protocol":
+            text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { isToken(String($0)) }
+        default:
+            !text.isEmpty
+                && !text.unicodeScalars.contains {
+                    $0.value <= 0x20 || "\"(),=\\".unicodeScalars.contains($0)
+                }
+        }
     }
 
     /// Reads a quoted string with its quotes. `isComplete` is false if the second quote is missing.

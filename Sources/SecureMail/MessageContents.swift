@@ -152,7 +152,7 @@ package struct MessageReader {
         var opener = opener
         opener.work = PasswordWork()
         var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
-        walk.noteLineEnds(of: form, .init(path: nil, header: form.header))
+        walk.noteAmbiguity(of: form, .init(path: nil, header: form.header))
         switch form.kind {
         case .cms, .signed, .signedWithoutBoundary:
             try walk.open(form, .init(path: nil, header: form.header))
@@ -223,7 +223,7 @@ private struct MessageWalk {
     private mutating func visit(_ form: MessageForm, _ place: Place) throws {
         if case .plain = form.kind { return note(form, place) }
         if form.hidesMessage { note(form, place) }
-        noteLineEnds(of: form, place)
+        noteAmbiguity(of: form, place)
         guard place.level <= MailLimits.messageLevels else {
             limit = limit ?? "the message has more than \(MailLimits.messageLevels) levels of parts"
             return note(form, place)
@@ -237,14 +237,15 @@ private struct MessageWalk {
         }
     }
 
-    /// Notes characters in the header of a message, multipart or S/MIME part that some programs consider the end of a
-    /// line. Forwarded messages and the content of S/MIME parts do not affect the message itself.
-    mutating func noteLineEnds(of form: MessageForm, _ place: Place) {
-        guard place.isOwn, form.header?.hasStrayLineEnd == true else { return }
+    /// Notes that some programs could find other parts because of the header of a message, multipart or S/MIME part.
+    /// Forwarded messages and the content of S/MIME parts do not affect the message itself.
+    mutating func noteAmbiguity(of form: MessageForm, _ place: Place) {
+        guard place.isOwn else { return }
         let owner = place.path.map { "part \($0)" } ?? "the message"
-        ambiguity =
-            ambiguity
-            ?? "the header of \(owner) contains a CR or NUL that some programs read as the end of a line"
+        ambiguity = ambiguity ?? form.ambiguity(of: owner)
+        if place.path == nil, form.isUndivided {
+            ambiguity = ambiguity ?? "the Content-Type of the message is ambiguous"
+        }
     }
 
     /// Adds a part to ``contents``.

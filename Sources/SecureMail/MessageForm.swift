@@ -1,3 +1,4 @@
+internal import Glibc
 internal import OpenSSL
 
 /// The form of a file, of a part, or of the content of a layer: S/MIME, bare CMS, multipart, a message, or something
@@ -44,6 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
+    /// Whether a line of a body without Base64 could begin a CMS structure in Base64. OpenSSL ignores the declared
+    /// encoding of the whole message, always decodes Base64, and skips the lines before it.
+    private var hasBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
 
@@ -105,6 +109,9 @@ struct MessageForm {
                 descriptor: descriptor, header: header ?? MailHeader([]), reader: body
             ).isPossible()
         }
+        if isOuter, case .cms = kind, header?.transferEncoding != "base64" {
+            hasBase64 = try Self.hasBase64(descriptor, from: reader)
+        }
         if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
         if entity == .message, header != nil, !isAmbiguous {
             isHeaderOnly = try reader.isAtBlankEnd()
@@ -124,6 +131,11 @@ struct MessageForm {
         "message/rfc822", "message/rfc2822", "message/global", "message/news",
     ]
 
+    /// The media types of S/MIME signatures.
+    static let signatureTypes: Set<String> = [
+        "application/pkcs7-signature", "application/x-pkcs7-signature",
+    ]
+
     /// Whether an entity of this media type contains other entities.
     var isContainer: Bool { type.hasPrefix("multipart/") || Self.messageTypes.contains(type) }
 
@@ -137,7 +149,7 @@ struct MessageForm {
             "application/xpkcs7-mime":
             return .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64"))
         case "multipart/signed"
-        where type.parameters["protocol"]?.lowercased().hasSuffix("pkcs7-signature") == true:
+        where signatureTypes.contains(type.parameters["protocol"]?.lowercased() ?? ""):
             return type.boundary.map { .signed(reader, boundary: $0) } ?? .signedWithoutBoundary
         case let name where name.hasPrefix("multipart/") && !isUnencoded: return .plain
         case "multipart/mixed": return type.boundary.map { .mixed(reader, boundary: $0) } ?? .plain
@@ -169,13 +181,68 @@ extension MessageForm {
         return !isProtected && parameters["forwarded"]?.lowercased() != "yes"
     }
 
+    /// Why some programs could find other parts, or another S/MIME message, in this entity; nil if there is no reason.
+    ///
+    /// - Parameter owner: The name of the entity, such as `part 1`.
+    /// - Returns: A sentence without a full stop.
+    func ambiguity(of owner: String) -> String? {
+        guard let header else { return nil }
+        if let ambiguity = header.lineAmbiguity { return "the header of \(owner) \(ambiguity)" }
+        if header.hasSeveralEncodings {
+            return "the header of \(owner) contains different transfer encodings"
+        }
+        // Some programs decode other encodings.
+        var encodings = ["7bit", "8bit", "binary"]
+        switch kind {
+        case .cms: encodings.append("base64")
+        case .signed: break
+        default: return nil
+        }
+        if !encodings.contains(header.transferEncoding) {
+            return "the transfer encoding of \(owner) is not allowed for its media type"
+        }
+        // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.
+        if header.contentType?.isNameExact == false { return "the Content-Type of \(owner) is ambiguous" }
+        return hasBase64 ? "\(owner) contains Base64 that some programs read instead of the message" : nil
+    }
+
+    /// Whether this is a multipart whose parts were not found because programs could find different parameters.
+    var isUndivided: Bool {
+        guard case .plain = kind else { return false }
+        return type.hasPrefix("multipart/") && header?.contentType?.isAmbiguous == true
+    }
+
+    private static func hasBase64(_ descriptor: CInt, from start: LineReader) throws -> Bool {
+        // Other readers of the file continue at this position.
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
+        var reader = start
+        // The first digits of the data that could begin at each of the previous lines.
+        var beginnings: [[UInt8]] = []
+        while true {
+            let isLineStart = reader.isAtLineStart
+            guard let line = try reader.next() else { return false }
+            let text = line.filter { ![0x20, 0x09, 0x0D, 0x0A].contains($0) }
+            let digits = text.prefix { $0.isBase64Digit || $0 == UInt8(ascii: "=") }
+            let rest = text.dropFirst(digits.count)
+            // A hyphen ends the data, as after the digits of “MIME-Version”.
+            let isData = rest.isEmpty || rest.first == UInt8(ascii: "-") && digits.count > 64
+            guard isLineStart, isData else {
+                beginnings = []
+                continue
+            }
+            if digits.isEmpty { continue }
+            beginnings = (beginnings + [[]]).map { $0 + digits.prefix(4) }
+            // A SEQUENCE with a length in the long or indefinite form begins with MI.
+            if beginnings.contains(where: { $0.count >= 4 && $0.starts(with: "MI".utf8) }) { return true }
+            beginnings.removeAll { $0.count >= 4 }
+        }
+    }
+
     /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
     /// another type.
     var isInert: Bool {
-        let types: Set<String> = [
-            "text/plain", "application/pgp-signature", "application/pkcs7-signature",
-            "application/x-pkcs7-signature",
-        ]
+        let types = Self.signatureTypes.union(["text/plain", "application/pgp-signature"])
         let names = header.map(\.fileNames) ?? []
         return !isAmbiguous && !hidesMessage && types.contains(type)
             && names?.allSatisfy { name in

@@ -27,11 +27,22 @@ struct PartDelimiter {
         return rest.starts(with: "--".utf8) && rest.dropFirst(2).allSatisfy(Self.isBlank) ? .close : nil
     }
 
+    /// Whether the bytes contain the delimiter.
+    fileprivate func isContained(in bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while let position = rest.firstIndex(of: start[0]) {
+            rest = rest[position...]
+            if rest.starts(with: start) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
 }
 
-/// Finds delimiters that only some programs see: programs that end lines at every CR, that compare only the beginning of
-/// a line with the delimiter (RFC 2046, 5.1.1), or that continue after the last part.
+/// Finds delimiters that only some programs see: programs that end lines at every CR or after a number of bytes, that
+/// compare only the beginning of a line with the delimiter (RFC 2046, 5.1.1), or that continue after the last part.
 ///
 /// Between delimiters, a part can contain a CR without LF, because its content may be any bytes. Text outside the parts
 /// cannot.
@@ -47,7 +58,8 @@ struct HiddenDelimiters {
 
     /// Creates a search for the delimiter's hidden forms.
     ///
-    /// - Parameter findsLongerLines: Whether a line counts that only begins with the delimiter.
+    /// - Parameter findsLongerLines: Whether a line counts that only begins with the delimiter, or is longer than mail
+    ///   allows and contains it.
     init(_ delimiter: PartDelimiter, findsLongerLines: Bool) {
         self.delimiter = delimiter
         self.findsLongerLines = findsLongerLines
@@ -76,8 +88,16 @@ struct HiddenDelimiters {
         {
             finding = "a line that some programs read as a delimiter, because it begins like one"
         }
+        if findsLongerLines, !isLineStart || piece.count > Self.longestLine,
+            delimiter.isContained(in: bytes.dropFirst())
+        {
+            finding = "a long line with a delimiter that some programs find"
+        }
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
     }
+
+    /// The maximum number of bytes in a line (RFC 5322, 2.1.1), including its end.
+    private static let longestLine = 1_000
 
     /// Notes a delimiter after the one that closed the last part.
     mutating func noteDelimiterAfterEnd() {

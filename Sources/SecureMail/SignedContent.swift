@@ -44,11 +44,8 @@ package struct SignedContent {
         }
         if let mail = try Self.mailHeader(descriptor) {
             isMail = true
-            guard !mail.header.hasStrayLineEnd else {
-                throw CMSError(
-                    .malformed,
-                    "the header of the message contains a CR or NUL that some programs read as the end of a line"
-                )
+            if let ambiguity = mail.header.lineAmbiguity {
+                throw CMSError(.malformed, "the header of the message \(ambiguity)")
             }
             let isOfContent = Self.isOfContent
             header = MailHeader(

@@ -208,10 +208,10 @@ struct MessageExposureTests {
         #expect(try await judge(multipart([text, safe])).checks.first?.outcome == .passed)
     }
 
-    @Test("A comment in a media type that contains a delimiter of parameters makes the boundary ambiguous")
+    @Test("A comment in a media type makes the boundary ambiguous")
     func comments() async throws {
         let safe = try dana.encrypted(try signedByEve(text), .aes256CBC)
-        for (comment, isValid) in [("(c)", true), ("(; boundary=B ;)", false), ("(\")", false)] {
+        for (comment, isValid) in [("", true), ("(c)", false), ("(; boundary=B ;)", false), ("(\")", false)] {
             let start = "Content-Type: multipart/mixed \(comment); boundary=A\r\n\r\n--A\r\n\r\nx\r\n"
             let part = Array("\(start)--A--\r\n".utf8)
             #expect(

@@ -312,7 +312,7 @@ struct MessageValidatorTests {
     @Test(
         "Only plain text and signatures are accepted next to an encrypted part",
         arguments: [
-            ("Content-Type: text/plain; charset=utf-8 (x)", true), ("Subject: x", true),
+            ("Content-Type: text/plain; charset=utf-8 (x)", false), ("Subject: x", true),
             ("Content-Type: text/plain\r\nContent-Disposition: inline; filename=footer.TXT", true),
             ("Content-Type: application/pgp-signature; name=\"signature.asc\"", true),
             ("Content-Type: text/html", false), ("Content-Type: text/html (x)", false),
@@ -395,6 +395,18 @@ struct MessageValidatorTests {
         #expect(forged.from == "dana@mail.example")
         let inner = try await judge(try sender.signed(payload("eve@mail.example"), in: scratch))
         #expect(!inner.isValid && outcome("sender", inner) == .failed)
+    }
+
+    @Test("If only other fields are protected, From outside is compared with the signer")
+    func protectedSubject() async throws {
+        let sender = try authority.sender()
+        let payload = Array(
+            "Subject: x\r\nContent-Type: text/plain; protected-headers=\"v1\"\r\n\r\nHi\r\n".utf8)
+        let report = try await judge(try sender.signed(payload, in: scratch))
+        #expect(report.isValid && outcome("sender", report) == .passed)
+        #expect(partOutcome("headers", report) == .passed)
+        let forged = try await judge(try sender.signed(payload, from: "eve@mail.example", in: scratch))
+        #expect(!forged.isValid && outcome("sender", forged) == .failed)
     }
 
     @Test("A From field with other addresses outside is an error, even if HP-Outer records it")

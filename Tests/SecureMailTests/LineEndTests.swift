@@ -58,8 +58,8 @@ struct LineEndTests: MailSuite {
         ])
     func headers(_ fields: String, _ isStray: Bool) throws {
         let found = try #require(try header(fields + "Y: c\r\n\r\n"))
-        #expect(found.hasStrayLineEnd == isStray)
-        #expect(found.userFields.hasStrayLineEnd == isStray)
+        #expect((found.lineAmbiguity != nil) == isStray)
+        #expect(found.userFields.lineAmbiguity == found.lineAmbiguity)
         if isStray { #expect(found.isAmbiguous) }
     }
 
@@ -67,8 +67,8 @@ struct LineEndTests: MailSuite {
     func dividedLines() throws {
         let start = "X: "
         let filler = String(repeating: "a", count: OpenFile.chunk - start.utf8.count - 1)
-        #expect(try header(start + filler + "\r\n\r\n")?.hasStrayLineEnd == false)
-        #expect(try header(start + filler + "\rFrom: b\r\n\r\n")?.hasStrayLineEnd == true)
+        #expect(try header(start + filler + "\r\n\r\n")?.lineAmbiguity == nil)
+        #expect(try header(start + filler + "\rFrom: b\r\n\r\n")?.lineAmbiguity != nil)
     }
 
     @Test(
@@ -88,7 +88,7 @@ struct LineEndTests: MailSuite {
         let forwarded = "Content-Type: message/rfc822\r\n\r\n" + stray + message
         let contents = try read(mixed([message, forwarded]))
         #expect(contents.ambiguity == nil && contents.parts.map(\.isForwarded) == [false, true])
-        #expect(contents.parts.last?.header?.hasStrayLineEnd == true)
+        #expect(contents.parts.last?.header?.lineAmbiguity != nil)
     }
 
     @Test("A CR without LF outside the parts of a message or next to a delimiter makes it ambiguous")
@@ -152,6 +152,11 @@ struct LineEndTests: MailSuite {
         for other in [
             "boundary=keyshare-boundary (x)", boundary + " (x)", boundary + "x", "x=a (; \(boundary)",
             "boundary=\"keyshare-boundary \"",
+            // Other parameters in which programs find another boundary, or none.
+            #"x="a\"; boundary=c; y="; \#(boundary)"#, #"x="a\\"; \#(boundary); y="; boundary=c; z=""#,
+            "x y=1; \(boundary)", "*=1; \(boundary)", "=1; \(boundary)", "; \(boundary)", "x=; \(boundary)",
+            "x=\r\n boundary=c; \(boundary)", "x=\"a;\r\n boundary=c\"; \(boundary)", "x=a\r\n ; \(boundary)",
+            "boundary; \(boundary)", "x=\"a\" b; \(boundary)", "x=a,b; \(boundary)", "x=a b; \(boundary)",
         ] {
             let mail = message.replacing(boundary, with: other)
             #expect(try failure(mail) == .malformed, "\(other)")
@@ -163,6 +168,141 @@ struct LineEndTests: MailSuite {
         let plain = message.replacing("\"application/pkcs7-signature\"", with: "application/pkcs7-signature")
         #expect(plain != message)
         #expect(try failure(plain) == nil)
+        for other in [
+            boundary + ";", boundary + " ; ", "x=\"a;b\";\r\n\t\(boundary)",
+            "type=text/html; x-y.z*0=\"a b\"; \(boundary)",
+        ] {
+            #expect(try failure(message.replacing(boundary, with: other)) == nil, "\(other)")
+        }
+    }
+
+    @Test(
+        "A media type with a comment or blanks makes S/MIME and its parts ambiguous",
+        arguments: [
+            "multipart/signed (a/b)", "(x) multipart/signed", "multipart / signed", "multipart/signed",
+        ])
+    func inexactTypes(type: String) throws {
+        let changed = try message().replacing("multipart/signed", with: type)
+        #expect((try failure(changed) == nil) == (type == "multipart/signed"))
+        let inexact = type.replacing("multipart/signed", with: "application/pkcs7-mime")
+            .replacing("multipart / signed", with: "application / pkcs7-mime")
+        let mail = String(decoding: try encrypted(body), as: UTF8.self)
+            .replacing("application/pkcs7-mime", with: inexact)
+        #expect((try read(mail).ambiguity == nil) == (type == "multipart/signed"))
+    }
+
+    @Test(
+        "A header is ambiguous if some programs find another field in it, or its end",
+        arguments: [
+            ("X : a", true), ("X\t: a", true), ("X: a", false), ("X\": a", true),
+            ("X-Pad: " + String(repeating: "a", count: 1_016) + "\"Content-Type\": a/b", true),
+            ("X-Pad: " + String(repeating: "a", count: 1_016) + " Content-Type: a/b", true),
+            ("X-Pad: " + String(repeating: "a", count: 1_016) + " boundary=a", false),
+            ("X-Pad: " + String(repeating: "a", count: 1_016) + "Content-Type: a/b", true),
+            ("X-Pad: " + String(repeating: "a", count: 1_016) + "content-transfer-encoding : 7bit", true),
+            ("X-Pad: " + String(repeating: "a", count: 1_017) + "Content-Type: a/b", false),
+            (" " + String(repeating: "a", count: 2_045) + "Mime-Version: 1.0", true),
+            ("X: " + String(repeating: "a", count: 1_018), false),
+            ("X: " + String(repeating: "a", count: 1_019), true),
+            ("X: " + String(repeating: "a", count: 1_020), true),
+            ("X: " + String(repeating: "a", count: 1_021), false),
+            ("DKIM-Signature: " + String(repeating: "h=content-type:from; ", count: 150), false),
+        ])
+    func unclearFields(_ line: String, _ isAmbiguous: Bool) throws {
+        let found = try #require(try header("Y: b\r\n\(line)\r\nZ: c\r\n\r\n"))
+        #expect((found.lineAmbiguity != nil) == isAmbiguous)
+        guard !line.hasPrefix(" ") else { return }
+        #expect((try read("Y: b\r\n\(line)\r\n" + (try message())).ambiguity != nil) == isAmbiguous)
+    }
+
+    @Test(
+        "A delimiter inside a line that is too long for mail makes a message ambiguous, and a short line does not"
+    )
+    func delimitersInsideLines() throws {
+        let message = try message()
+        let text = "Content-Type: text/plain\r\n\r\n"
+        for (count, isAmbiguous) in [
+            (900, false), (1_000, true), (1_023, true), (5_000, true), (200_000, true),
+        ] {
+            let line = String(repeating: "x", count: count) + "--b\r\nContent-Type: text/html\r\n\r\ny\r\n"
+            for mail in [mixed([text + line, message]), mixed([message], preamble: line)] {
+                #expect((try read(mail).ambiguity != nil) == isAmbiguous, "\(count)")
+            }
+            let signed = message.replacing("keyshare-boundary", with: "b")
+            let start = try #require(signed.range(of: "--b\r\n")).lowerBound
+            let preceded = signed[..<start] + line + signed[start...]
+            #expect((try failure(String(preceded)) == .malformed) == isAmbiguous, "\(count)")
+        }
+    }
+
+    @Test("An S/MIME message without Base64 is ambiguous if OpenSSL would find Base64 in it")
+    func hiddenBase64() throws {
+        let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
+        func ambiguity(_ lines: String, encoding: String = "binary") throws -> String? {
+            // In an attack, the lines are inside the structure.
+            let mail =
+                "Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: \(encoding)\r\n\r\n"
+            return try read(Array(mail.utf8) + der + Array(lines.utf8)).ambiguity
+        }
+        let digits = String(repeating: "A", count: 64)
+        for lines in [
+            "\nMIIC\n", "\n M I\tIC\r\nAAAA\n", "\nMI\(digits)-", "x\nMIAG==",
+            "\nM\nIIC\n", "\nAAA\nM\n\nI\nA\nA\n",
+        ] {
+            #expect(try ambiguity(lines)?.contains("Base64") == true, "\(lines)")
+            #expect(try ambiguity(lines, encoding: "8bit") != nil)
+        }
+        for lines in ["\nMIME-Version: 1.0\n", "\nxMIIC\n", "\nMII\n", "\nMIIC!\n", "\nMI\nx!\nAA\n", ""] {
+            #expect(try ambiguity(lines) == nil, "\(lines)")
+        }
+    }
+
+    @Test("Different transfer encodings of an S/MIME message make it ambiguous")
+    func severalEncodings() throws {
+        let mail = String(decoding: try encrypted(body), as: UTF8.self)
+        #expect(try read("Content-Transfer-Encoding: BASE64\r\n" + mail).ambiguity == nil)
+        #expect(try read("Content-Transfer-Encoding: 7bit\r\n" + mail).ambiguity != nil)
+    }
+
+    @Test(
+        "S/MIME in an encoding that its media type does not allow is ambiguous",
+        arguments: ["quoted-printable", "x-uuencode", "base64 (x)"])
+    func otherEncodings(encoding: String) throws {
+        let field = "Content-Transfer-Encoding: "
+        let encrypted = String(decoding: try encrypted(body), as: UTF8.self)
+        #expect(encrypted.contains("\(field)base64"))
+        let mail = encrypted.replacing("\(field)base64", with: field + encoding)
+        #expect(try read(mail).ambiguity?.contains("transfer encoding") == true)
+        let signed = try message()
+        #expect(try read("\(field)\(encoding)\r\n" + signed).ambiguity?.contains("encoding") == true)
+    }
+
+    @Test("A Content-Type that divides nothing because it is ambiguous is named as the reason")
+    func undivided() throws {
+        let mail = mixed([try message()]).replacing("; boundary", with: "; x; boundary")
+        #expect(try read(mail).ambiguity?.contains("Content-Type of the message") == true)
+    }
+
+    @Test("A long Content-Type is ambiguous, because OpenSSL reads it in pieces")
+    func longContentType() throws {
+        for (count, isAmbiguous) in [(900, false), (1_100, true)] {
+            let name = String(repeating: "a", count: count)
+            let found = try header("Content-Type: a/b; name=\(name)\r\n\r\n")
+            #expect((found?.lineAmbiguity != nil) == isAmbiguous)
+            let folded = try header("Content-Type: a/b;\r\n name=\(name)\r\n\r\n")
+            #expect((folded?.lineAmbiguity != nil) == isAmbiguous)
+        }
+    }
+
+    @Test("Only the exact protocol of S/MIME makes a signed message S/MIME")
+    func protocols() throws {
+        let name = "application/pkcs7-signature"
+        for (other, isSigned) in [
+            ("application/x-pkcs7-signature", true), ("text/evil-pkcs7-signature", false),
+        ] {
+            let mail = try message().replacing("protocol=\"\(name)\"", with: "protocol=\"\(other)\"")
+            #expect(try read(mail).parts.count == (isSigned ? 1 : 0))
+        }
     }
 
     @Test(

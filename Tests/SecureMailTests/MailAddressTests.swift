@@ -46,7 +46,8 @@ struct MailAddressTests {
                 "\"x, <b@m.example>\" <a@m.example>, c@m.example (d@m.example)",
                 ["a@m.example", "c@m.example"]
             ),
-            ("b@m.example <a@m.example>", ["a@m.example"]),
+            // Some programs repeat the address as the display name.
+            ("a@m.example <a@m.example>", ["a@m.example"]), ("A@M.example <a@m.example>", ["a@m.example"]),
             ("Team: a@m.example, c@m.example;", ["a@m.example", "c@m.example"]),
             ("undisclosed:;", []), ("<@r.example,@s.example:a@m.example>", ["a@m.example"]),
             ("< @r.example, ,@[192.0.2.1] : a@m.example>", ["a@m.example"]),
@@ -75,6 +76,12 @@ struct MailAddressTests {
             "<b@m.example:a@m.example>", "<@r.example,b@m.example:a@m.example>",
             "<b@m.example,x:a@m.example>",
             "<@r.example:@s.example:a@m.example>", "<b,a@m.example>",
+            "::c:[<a@m.example>", "x: y: a@m.example;", ": a@m.example;",
+            // Display names without quotes that other programs read as addresses.
+            "b@m.example <a@m.example>", "b@m.example[<a@m.example>", "[<a@m.example>", "\\.<a@m.example>",
+            "x) <a@m.example>", "x> <a@m.example>",
+            "\"b@m.example\") <a@m.example>", "c@m.example, b@m.example <a@m.example>",
+            "Dana [x] <a@m.example>",
             // A comment separates words.
             "a(x)b@m.example", "<a(x)b@m.example>", "a@m(x)n.example", "a@m.exam(x)ple",
             // A combining mark after a separator.

@@ -170,8 +170,13 @@ struct MailTextTests {
         arguments: [
             ("boundary=a", false), ("boundary=\"a b\" ; name=\"x (1).txt\"", false),
             ("boundary='a_%*'", false),
-            ("type=text/html; start=<a@m.example>; boundary=a", false), (";", false),
-            ("charset=utf-8 (x (y)); boundary=a", false), ("charset=\"utf-8\" (x); boundary=a", false),
+            ("type=text/html; start=<a@m.example>; boundary=a", false), ("boundary=a;", false),
+            // Not name=value.
+            (";", false), ("boundary=a; ;", false), ("x; boundary=a", true), ("; boundary=a", true),
+            ("x y=1; boundary=a", true), ("*=1; boundary=a", true),
+            ("x=; boundary=a", true), ("x=a b; boundary=a", true), ("x=a=b; boundary=a", true),
+            // Some programs decode encoded words first.
+            ("x=\"=?utf-8?q?a?=\"; boundary=a", true), (#"x="\\"; boundary=a"#, true),
             // Not a token.
             ("boundary=a b", true), ("boundary=----=_a", true), ("boundary=a/b", true),
             ("boundary=\u{FC}", true),
@@ -179,6 +184,7 @@ struct MailTextTests {
             ("protocol=application/pkcs7-signature (x)", true), ("protocol=a/b c", true),
             ("name=x y.txt", true), ("filename*0=x y", true),
             // Comments, also with parameters inside them.
+            ("charset=utf-8 (x (y)); boundary=a", true), ("charset=\"utf-8\" (x); boundary=a", true),
             ("x=a) (; boundary=b; y=(; boundary=a", true), ("x=\"a\" (; boundary=b; y=); boundary=a", true),
             ("boundary=a (b)", true), ("boundary=\"a\" (b)", true), ("(b) boundary=a", true),
             ("micalg=sha1 (; boundary=b; x=\"); boundary=a", true),

@@ -53,6 +53,20 @@ struct MessageAlgorithmTests: MailSuite {
         #expect(reports.allSatisfy { $0.outcome == .sound && $0.weakness == nil && $0.digest == digest })
     }
 
+    @Test("A message that declares a digest that OpenSSL does not implement is not reported as altered")
+    func unknownDigest() throws {
+        var message = try sign(["-newkey ec -pkeyopt ec_paramgen_curve:P-256"])
+        // The first identifier of SHA-256 (2.16.840.1.101.3.4.2.1) is in digestAlgorithms.
+        let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+        let position = try #require(message.firstRange(of: sha256)).upperBound - 1
+        message[position] = 0x7F
+        let report = try #require(try reports(message).first)
+        guard case .unsupported = report.outcome else {
+            Issue.record("\(report.outcome)")
+            return
+        }
+    }
+
     @Test(
         "RSA-PSS signatures verify with unrestricted keys and with keys that are restricted to PSS",
         arguments: ["-newkey rsa:2048", "-newkey rsa-pss -pkeyopt rsa_keygen_bits:2048"])

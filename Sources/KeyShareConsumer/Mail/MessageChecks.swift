@@ -160,13 +160,14 @@ enum MessageChecks {
             explanation: ([form] + differences + reason).joined(separator: "; "))
     }
 
-    /// Whether the From fields of two headers contain the same addresses. Encoded words are not decoded, because they
-    /// cannot contain addresses (RFC 2047, 5). A field that cannot be read must be identical.
+    /// Whether the From fields of two headers contain the same addresses, or the first header has none. Encoded words are
+    /// not decoded, because they cannot contain addresses (RFC 2047, 5). A field that cannot be read must be identical.
     private static func hasSameAuthors(_ one: MailHeader, _ other: MailHeader) -> Bool {
         func values(_ header: MailHeader) -> [String] {
             header.fields.filter { $0.name.lowercased() == "from" }.map(\.value)
         }
         let (values, others) = (values(one), values(other))
+        if values.isEmpty { return true }
         guard values.count == others.count else { return false }
         return zip(values, others).allSatisfy { value, other in
             if value.utf8.elementsEqual(other.utf8) { return true }
@@ -219,15 +220,15 @@ enum MessageChecks {
     /// Whether the sender of the message that contains the part is the signer (RFC 8550, 3).
     static func sender(of part: MessageContents.ProtectedPart, signedBy certificate: Certificate) -> Check {
         let name = "sender"
-        guard let header = part.headerProtection?.header ?? part.header else {
+        // Some programs protect only other fields, such as Subject.
+        let protected = part.headerProtection?.header
+        guard let header = protected?["From"] == nil ? part.header ?? protected : protected else {
             return Check(name: name, outcome: .notChecked, explanation: "the message has no header fields")
         }
-        guard !header.hasStrayLineEnd else {
+        if let ambiguity = header.lineAmbiguity {
             return Check(
                 name: name, outcome: .failed,
-                explanation:
-                    "some programs could find another From field, because the header contains a CR or NUL "
-                    + "that they read as the end of a line")
+                explanation: "some programs could find another From field, because the header \(ambiguity)")
         }
         let fields = header.fields.filter { $0.name.lowercased() == "from" }
         guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value),

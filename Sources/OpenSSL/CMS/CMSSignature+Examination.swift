@@ -31,7 +31,8 @@ extension CMSSignature {
                     unsafe BIO_free(filter)
                 }
             }
-            let failure = OpenSSLError.draining("reading a signed message")
+            let errors = OpenSSLError.draining("reading a signed message")
+            let failure = unsafe digests == nil ? errors : nil
             let isAttributes = SignedAttributeContent.isContent(of: file)
             if let digests = unsafe digests { unsafe Self.readAll(digests) }
             let contentType = unsafe CMS_get0_eContentType(message)
@@ -62,7 +63,7 @@ extension CMSSignature {
     }
 
     private static func report(
-        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError,
+        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError?,
         contentType: OpaquePointer?, securityLevel: Int
     ) throws -> CMSSignerReport {
         let certificate = try signer.certificate
@@ -72,9 +73,12 @@ extension CMSSignature {
         if outcome == .sound {
             if let digests = unsafe digests {
                 outcome = unsafe signer.verify(digests) ? .sound : .mismatch
+            } else if let failure {
+                outcome = .unsupported(
+                    reason: "OpenSSL does not implement a digest that the message declares")
+                cause = failure
             } else {
                 outcome = .mismatch
-                cause = failure
             }
             let errors = OpenSSLError.draining("verifying a signature")
             if outcome != .sound { cause = cause ?? errors }
