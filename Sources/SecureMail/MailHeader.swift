@@ -64,7 +64,7 @@ package struct MailHeader: Sendable {
             }
     }
 
-    /// Whether Content-Transfer-Encoding has different values, and programs use the first or the last one.
+    /// Whether Content-Transfer-Encoding has different values. Some programs use the first one, and others the last one.
     var hasSeveralEncodings: Bool {
         Set(fields.filter { $0.is("Content-Transfer-Encoding") }.map { $0.value.lowercased() }).count > 1
     }

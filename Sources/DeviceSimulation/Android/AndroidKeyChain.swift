@@ -155,8 +155,7 @@ package struct AndroidKeyChain: Sendable {
         return removed
     }
 
-    /// Renames an entry, and broadcasts the change. Its key grants end. If this throws or is interrupted before the
-    /// broadcast, the entry is unchanged.
+    /// Renames an entry, and broadcasts the change. Its key grants end. The entry is renamed as a whole or not at all.
     ///
     /// - Throws: `KeychainError`: `.itemNotFound` if there is no such entry, `.duplicateItem` if the new alias is in
     ///   use, `.interactionNotAllowed` before the first unlock, `.io` if the grants cannot be written;
