@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import OpenSSL
 
 /// Rules about alternative names and name constraints (RFC 5280 4.2.1.6, 4.2.1.7 and 4.2.1.10).
@@ -125,20 +126,10 @@ enum NameSyntax {
     private static func isAddressLiteral(_ text: String) -> Bool {
         guard text.hasPrefix("["), text.hasSuffix("]"), text.utf8.count <= 253 else { return false }
         let address = text.dropFirst().dropLast()
-        if address.lowercased().hasPrefix("ipv6:") {
-            let groups = address.dropFirst(5)
-            return groups.contains(":")
-                && groups.utf8.allSatisfy { isHexadecimal($0) || ":.".utf8.contains($0) }
-        }
-        let numbers = address.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4
-            && numbers.allSatisfy { number in
-                number.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt8(number) != nil
-            }
-    }
-
-    private static func isHexadecimal(_ octet: UInt8) -> Bool {
-        (0x30...0x39).contains(octet) || (0x41...0x46).contains(octet & 0xDF)
+        var octets = in6_addr()
+        return address.lowercased().hasPrefix("ipv6:")
+            ? unsafe inet_pton(AF_INET6, String(address.dropFirst(5)), &octets) == 1
+            : unsafe inet_pton(AF_INET, String(address), &octets) == 1
     }
 
     /// The characters of an atom (RFC 5322 3.2.3, `atext`).
