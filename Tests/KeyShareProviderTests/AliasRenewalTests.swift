@@ -58,6 +58,23 @@ struct AliasRenewalTests {
         #expect(try aliases.entries().map { [$0.alias, $0.label] } == expected)
     }
 
+    @Test("The renewed encryption identities of several persons get entries of their own")
+    func renewedEncryption() async throws {
+        var request = ProvisioningRequest(
+            personCount: 3, types: [.encryption], generations: 1, algorithm: .p256, date: Self.date)
+        _ = try await Provisioner(store).run(request, from: .system)
+        let added = try aliases.assignments(for: try store.identities(), includingOlder: false)
+        try aliases.add(added, announcing: .updateCompleted)
+        for group in try Renewal(of: store, types: nil, publication: .keySharing).groups {
+            request = group.request
+            request.date = Self.date + 365 * 86_400
+            _ = try await Provisioner(store).run(request, from: .system)
+        }
+        #expect(try aliases.addRenewed(fault: nil) == 3)
+        #expect(Set(try aliases.entries().map(\.label)) == Set(try store.identities().map(\.label)))
+        #expect(try aliases.entries().count == 6)
+    }
+
     private func provider() throws -> AliasContentProvider {
         try AliasContentProvider(store, now: { Self.date }, sleep: { try await Task.sleep(for: $0) })
     }

@@ -111,9 +111,10 @@ package struct AliasStore: Sendable {
         }
         var added: [(label: String, alias: String)] = []
         var replaced: [String] = []
+        var encryption: [IdentitySummary] = []
         for (owner, identities) in newer {
             guard owner.type != .encryption else {
-                added += try assignments(for: identities, includingOlder: false)
+                encryption += identities
                 continue
             }
             guard let entry = installed[owner],
@@ -122,6 +123,8 @@ package struct AliasStore: Sendable {
             added.append((newest.label, fault?.changes.renewedAlias?(entry.alias) ?? entry.alias))
             replaced.append(entry.alias)
         }
+        // All persons' at once, so that no two get the same number.
+        added += try assignments(for: encryption, includingOlder: false)
         try add(added, announcing: fault?.changes.renewsSilently == true ? nil : .updateCompleted)
         if fault?.changes.renewedAlias != nil { _ = try keyChain.remove(replaced) }
         return added.count
