@@ -167,4 +167,59 @@ struct RecoveryTests {
         #expect(try labels(.consumer) == ["of red.hound.keyshare.consumer"])
         #expect(try !scratch.names(folder).contains { $0 == "new" || $0 == "damaged-2" })
     }
+
+    @Test("A recovery does not replace a keychain that was put in place after an interrupted one")
+    func putInPlace() throws {
+        let (aside, fresh) = (folder + "/damaged-1", folder + "/new")
+        try FileManager.default.copyItem(atPath: folder, toPath: scratch.path("copy"))
+        try spoil("DELETE FROM sequence")
+        // The files of an attempt that was killed before the new database was in its place.
+        for name in [aside, fresh] { try PrivateFolder.make(name) }
+        for name in ["keychain.sqlite", "master.key"] {
+            try FileManager.default.copyItem(atPath: folder + "/" + name, toPath: fresh + "/" + name)
+        }
+        try AtomicFile.write(Array("1".utf8), to: fresh + "/replacement")
+        try FileManager.default.moveItem(
+            atPath: folder + "/keychain.sqlite", toPath: aside + "/keychain.sqlite")
+        let kept = FileManager.default.contents(atPath: aside + "/keychain.sqlite")
+        // The user's copy, which is later damaged, too.
+        try FileManager.default.copyItem(
+            atPath: scratch.path("copy/keychain.sqlite"), toPath: folder + "/keychain.sqlite")
+        try Keychain(device: device, app: .consumer).add(Self.identity("later"))
+        try spoil("DELETE FROM sequence")
+        let recovery = try device.recoverKeychain(fromBackup: path, groups: groups)
+        #expect(recovery.saved == 2 && recovery.folder == folder + "/damaged-2")
+        #expect(try labels(.consumer).contains("later"))
+        #expect(FileManager.default.contents(atPath: aside + "/keychain.sqlite") == kept)
+    }
+
+    @Test("A recovery that was interrupted before the new key was in its place is completed")
+    func interruptedBeforeKey() throws {
+        let fresh = folder + "/new"
+        try PrivateFolder.make(fresh)
+        try AtomicFile.write(Array("1".utf8), to: fresh + "/replacement")
+        try FileManager.default.moveItem(atPath: folder + "/master.key", toPath: fresh + "/master.key")
+        #expect(throws: KeychainError.self) { try labels(.consumer) }
+        #expect(try device.recoverKeychain(fromBackup: path, groups: groups).saved == 1)
+        #expect(try labels(.consumer) == ["of red.hound.keyshare.consumer"])
+    }
+
+    @Test(
+        "A database or key that cannot be opened now is not treated as damaged, and nothing is moved",
+        arguments: ["keychain.sqlite-shm", "master.key"])
+    func cannotBeOpened(name: String) throws {
+        try spoil("DELETE FROM sequence")
+        let (file, kept) = (folder + "/" + name, scratch.path("kept"))
+        if name == "master.key" { try FileManager.default.moveItem(atPath: file, toPath: kept) }
+        try? FileManager.default.removeItem(atPath: file)
+        // Opening a socket fails, even for root.
+        try #require(unsafe mknod(file, S_IFSOCK | 0o600, 0) == 0)
+        #expect(throws: (any Error).self) {
+            try device.recoverKeychain(fromBackup: path, groups: groups)
+        }
+        #expect(try scratch.names(folder).filter { $0 == "new" || $0.hasPrefix("damaged") }.isEmpty)
+        try FileManager.default.removeItem(atPath: file)
+        if name == "master.key" { try FileManager.default.moveItem(atPath: kept, toPath: file) }
+        #expect(try device.recoverKeychain(fromBackup: path, groups: groups).saved == 1)
+    }
 }

@@ -51,15 +51,17 @@ extension ProviderStore {
     ///   - path: The backup; nil for an empty provider.
     ///   - keyPath: The backup's key file; nil for a backup of this device.
     ///   - report: Called with each problem of the backup's first defective identity.
+    ///   - replaced: Called when the keychain is replaced. An error that is thrown later does not undo this.
     /// - Throws: `DeviceError` and `KeychainError`, as `Device.recoverKeychain`; `CancellationError` if an identity is
-    ///   defective, after `report` was called. In these cases, nothing is changed.
+    ///   defective, after `report` was called. Nothing is changed if this throws before `replaced` was called.
     package static func recover(
         _ device: Device, from path: String?, keyPath: String? = nil,
-        report: (IntegrityProblem) -> Void = { _ in }
+        report: (IntegrityProblem) -> Void = { _ in }, replaced: (KeychainRecovery) -> Void = { _ in }
     ) throws -> KeychainRecovery {
         let recovery = try device.recoverKeychain(
             fromBackup: path, key: try keyPath.map(Device.backupKey), groups: App.provider.accessGroups,
             check: { try requireSound($0, report: report) })
+        replaced(recovery)
         let store = try ProviderStore(device)
         try TokenStore(store).reconcile()
         // If this fails, installing an entry ends the grants of its alias.

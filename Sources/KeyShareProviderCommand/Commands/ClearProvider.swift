@@ -39,9 +39,8 @@ struct ClearProvider: ParsableCommand {
             if try ProviderStore.damage(of: device).isEmpty {
                 removed = try ProviderStore(device).removeAll()
             } else {
-                let recovered = try ProviderStore.recover(device, from: nil)
-                console.note(recovered.words)
-                recovery = recovered
+                recovery = try ProviderStore.recover(
+                    device, from: nil, replaced: { console.note($0.words) })
             }
         }
         try ServiceBehaviour.store(nil, on: device)

@@ -48,9 +48,9 @@ struct RestoreProvider: ParsableCommand {
             let lock = try force && isDamaged(device) ? device.lockExclusively() : nil
             defer { lock?.release() }
             if try lock != nil && isDamaged(device) {
-                let recovered = try ProviderStore.recover(device, from: file, keyPath: keyFile) {
-                    problems.append($0)
-                }
+                let recovered = try ProviderStore.recover(
+                    device, from: file, keyPath: keyFile, report: { problems.append($0) },
+                    replaced: { output.console.note($0.words) })
                 (result, recovery) = (recovered.restoration, recovered)
             } else {
                 result = try ProviderStore(device).restore(
@@ -67,7 +67,6 @@ struct RestoreProvider: ParsableCommand {
         let document = RestorationDocument(
             restored: result.restored, left: result.left, keptIn: recovery?.folder)
         try output.console.present(document, failure: failure) {
-            if let recovery { output.console.note(recovery.words) }
             output.console.note("restored \(counted(result.restored, "item", "items"))")
         }
     }

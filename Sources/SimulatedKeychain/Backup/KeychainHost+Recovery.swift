@@ -43,17 +43,17 @@ extension KeychainHost {
         let opening = try files.opening()
         defer { opening?.release() }
         let fresh = KeychainFiles(folder: files.folder + "/new")
-        try files.undoInterruptedReplacement(by: fresh)
+        try files.resolveInterruptedReplacement(by: fresh)
         try files.requireUnopened()
+        let kept = try files.usableMasterKey()
         // An interrupted attempt may have left this folder.
         try? FileManager.default.removeItem(atPath: fresh.folder)
         try PrivateFolder.make(fresh.folder)
         var saved = 0
         var restoration = KeychainRestoration()
-        let kept = try? files.readMasterKey()
         do {
             let store = try KeychainStore.create(fresh, masterKey: kept ?? MasterKey.random())
-            let others = try kept.map { files.readable(key: try SealingKey($0), except: groups) } ?? []
+            let others = try kept.map { try files.readable(key: try SealingKey($0), except: groups) } ?? []
             saved = try store.write { database in try store.insert(others, to: database) }
             if let path {
                 restoration = try restore(
@@ -71,27 +71,54 @@ extension KeychainHost {
 }
 
 extension KeychainFiles {
+    /// Returns the master key; nil if it is lost: missing, of the wrong length, or not a private file.
+    ///
+    /// - Throws: `FileError.Code.inputOutput` if the file cannot be read now.
+    fileprivate func usableMasterKey() throws -> SecretBytes? {
+        do {
+            return try readMasterKey()
+        } catch let error as FileError {
+            if case .inputOutput = error.code { throw error }
+            return nil
+        } catch is KeychainError {
+            return nil
+        }
+    }
+
     /// Returns the readable items of a damaged database, except those of `groups`.
+    ///
+    /// - Throws: An error that does not result from damage, so that a later attempt can read more: `DatabaseError`, for
+    ///   example because there is no disk space for SQLite's shared memory; `FileError.Code.inputOutput`.
     fileprivate func readable(
         key: SealingKey, except groups: [String]
-    ) -> [(record: KeychainRecord, secret: SecretBytes)] {
-        guard let size = try? databaseSize(), size > 0 else { return [] }
-        let configuration = Configuration.foreign(label: "damaged keychain", path: database)
-        let items = try? DatabaseQueue(path: database, configuration: configuration).read { database in
-            try KeychainSchema.requireTables(database, isWriting: false)
-            let rows = try Row.fetchCursor(
-                database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
-            var items: [(record: KeychainRecord, secret: SecretBytes)] = []
-            // Reading ends at the first page that cannot be read.
-            while let row = try? rows.next() {
-                guard let item = try? KeychainRecord.secret(row, key: key),
-                    !groups.contains(item.record.accessGroup)
-                else { continue }
-                items.append(item)
+    ) throws -> [(record: KeychainRecord, secret: SecretBytes)] {
+        var items: [(record: KeychainRecord, secret: SecretBytes)] = []
+        do {
+            guard let size = try databaseSize(), size > 0, isReadable else { return [] }
+            let configuration = Configuration.foreign(label: "damaged keychain", path: database)
+            try DatabaseQueue(path: database, configuration: configuration).read { database in
+                try KeychainSchema.requireTables(database, isWriting: false)
+                let rows = try Row.fetchCursor(
+                    database, sql: "SELECT \(KeychainRecord.columns), sealed FROM item ORDER BY id")
+                // Reading ends at the first page that cannot be read.
+                while let row = try rows.next() {
+                    guard let item = try? KeychainRecord.secret(row, key: key),
+                        !groups.contains(item.record.accessGroup)
+                    else { continue }
+                    items.append(item)
+                }
             }
-            return items
+        } catch let error as DatabaseError where error.isDamage {
+        } catch is KeychainError {
+        } catch let error as FileError {
+            if case .inputOutput = error.code { throw error }
         }
-        return items ?? []
+        return items
+    }
+
+    /// Whether the permissions of the database allow this user to read it.
+    private var isReadable: Bool {
+        unsafe faccessat(AT_FDCWD, database, R_OK, AT_EACCESS) == 0 || errno != EACCES
     }
 
     /// Throws if another process has the database open: it would continue to write to the moved file, and lose those
@@ -144,8 +171,8 @@ extension KeychainFiles {
             // Everything that needs disk space is written before the first file is moved.
             if let kept { try AtomicFile.write(kept, to: aside.masterKey) }
             try AtomicFile.write(Array("\(number)".utf8), to: fresh.replacement)
-            try setAside(to: aside, withKey: kept == nil)
-            try takeOver(fresh, withKey: kept == nil)
+            try setAside(to: aside)
+            try takeOver(fresh, keyTo: kept == nil ? aside : nil)
         } catch {
             // If a file cannot be moved back, the folder of `fresh` remains, so that the next recovery tries again.
             try putBack(from: aside, fresh)
@@ -156,31 +183,32 @@ extension KeychainFiles {
         return aside.folder
     }
 
-    /// Moves the database into another folder, and the key if `withKey` is true.
-    private func setAside(to aside: KeychainFiles, withKey: Bool) throws(FileError) {
+    /// Moves the database into another folder.
+    private func setAside(to aside: KeychainFiles) throws(FileError) {
         // The database is moved first: after an interruption, no process opens it without its log.
         for suffix in ["", "-wal", "-shm"] {
             try Self.move(database + suffix, to: aside.database + suffix)
         }
-        if withKey { try Self.move(masterKey, to: aside.masterKey) }
         try Self.move(generation, to: aside.generation)
         try PrivateFolder.synchronize(aside.folder)
         try PrivateFolder.synchronize(folder)
     }
 
-    /// Replaces these files with the database of `fresh`, and with its master key if `withKey` is true. The key is
-    /// moved last.
-    private func takeOver(_ fresh: KeychainFiles, withKey: Bool) throws(FileError) {
+    /// Moves the database of `fresh` to this place. With `aside`, also moves the master key into that folder, and replaces
+    /// it. The key is replaced last: while the database is missing, the key keeps other processes from creating a new keychain.
+    private func takeOver(_ fresh: KeychainFiles, keyTo aside: KeychainFiles?) throws(FileError) {
         try Self.move(fresh.generation, to: generation)
         try Self.move(fresh.database, to: database)
         try PrivateFolder.synchronize(folder)
-        guard withKey else { return }
+        guard let aside else { return }
+        try Self.move(masterKey, to: aside.masterKey)
         try Self.move(fresh.masterKey, to: masterKey)
+        try PrivateFolder.synchronize(aside.folder)
         try PrivateFolder.synchronize(folder)
     }
 
-    /// Reverses ``setAside(to:withKey:)`` and ``takeOver(_:withKey:)``, whichever step they reached, and removes the
-    /// folder `aside`. It can be repeated after an interruption.
+    /// Reverses ``setAside(to:)`` and ``takeOver(_:keyTo:)``, whichever step they reached, and removes the
+    /// folder `aside` if nothing else is in it. It can be repeated after an interruption.
     private func putBack(from aside: KeychainFiles, _ fresh: KeychainFiles) throws(FileError) {
         let taken = [
             (fresh.database, database), (fresh.generation, generation), (fresh.masterKey, masterKey),
@@ -188,7 +216,6 @@ extension KeychainFiles {
         for (original, path) in taken where FileIdentity(path: original) == nil {
             try Self.move(path, to: original)
         }
-        // If the key was not moved, `aside` contains only a copy.
         if FileIdentity(path: masterKey) == nil { try Self.move(aside.masterKey, to: masterKey) }
         try Self.move(aside.generation, to: generation)
         // The database is moved last, so that no process opens it without its log.
@@ -196,17 +223,26 @@ extension KeychainFiles {
             try Self.move(aside.database + suffix, to: database + suffix)
         }
         try PrivateFolder.synchronize(folder)
-        try? FileManager.default.removeItem(atPath: aside.folder)
+        // If the key was not moved, `aside` contains a copy.
+        if let key = try? MasterKey.read(masterKey), (try? MasterKey.read(aside.masterKey)) == key {
+            unsafe unlink(aside.masterKey)
+        }
+        unsafe rmdir(aside.folder)
     }
 
-    /// Moves the damaged files back if an earlier recovery was interrupted after it began to move them, and before the
-    /// new database was in their place. Otherwise, the items of other groups would be lost.
-    fileprivate func undoInterruptedReplacement(by fresh: KeychainFiles) throws(FileError) {
+    /// Completes or reverses an earlier recovery that was interrupted after it began to move files. Otherwise, the items
+    /// of other groups would be lost.
+    fileprivate func resolveInterruptedReplacement(by fresh: KeychainFiles) throws(FileError) {
         guard let digits = try PrivateFile.open(fresh.replacement)?.read(atMost: 20),
-            let number = Int(String(decoding: digits, as: UTF8.self)),
-            FileIdentity(path: fresh.database) != nil
+            let number = Int(String(decoding: digits, as: UTF8.self))
         else { return }
-        try putBack(from: KeychainFiles(folder: folder + "/damaged-\(number)"), fresh)
+        if FileIdentity(path: fresh.database) == nil {
+            // Only the key of the new database may still have to be moved.
+            if FileIdentity(path: masterKey) == nil { try Self.move(fresh.masterKey, to: masterKey) }
+        } else if FileIdentity(path: database) == nil {
+            try putBack(from: KeychainFiles(folder: folder + "/damaged-\(number)"), fresh)
+        }
+        // Otherwise, nothing was moved, or a keychain was put in this place later. It must not be replaced.
     }
 
     /// Renames a file; does nothing if it does not exist.
@@ -234,5 +270,19 @@ extension KeychainStore {
         }
         try KeychainRecord.countChange(of: groups, onlyAdding: true, in: database)
         return count
+    }
+}
+
+extension DatabaseError {
+    /// Whether the error results from the contents of the database, or from a disk that cannot read it. Other errors may
+    /// end: too little disk space, too many open files, or a busy database.
+    fileprivate var isDamage: Bool {
+        switch resultCode {
+        case .SQLITE_IOERR:
+            [.SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_DATA, .SQLITE_IOERR_CORRUPTFS]
+                .contains(extendedResultCode)
+        case .SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: false
+        default: true
+        }
     }
 }
