@@ -53,6 +53,27 @@ struct DevicePasscodeTests {
         }
     }
 
+    @Test("While correct passcodes are compared, other readers see all attempts")
+    func readWhileCompared() throws {
+        let device = device
+        let isDone = Atomic(false)
+        let seen = Mutex<Set<Int>>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { index in
+            guard index == 0 else {
+                while !isDone.load(ordering: .acquiring) {
+                    let left = (try? DevicePasscode(device).triesLeft()) ?? -1
+                    seen.withLock { _ = $0.insert(left) }
+                }
+                return
+            }
+            for _ in 0..<200 {
+                _ = try? DevicePasscode(device).check(SecretBytes(utf8: DevicePasscode.initial))
+            }
+            isDone.store(true, ordering: .releasing)
+        }
+        #expect(seen.withLock { $0 } == [3])
+    }
+
     @Test("Three consecutive wrong attempts in any process lock the passcode until the attempts are reset")
     func locked() throws {
         #expect(try check("1") == .wrong(triesLeft: 2))

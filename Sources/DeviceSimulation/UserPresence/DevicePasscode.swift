@@ -31,10 +31,18 @@ package struct DevicePasscode: Sendable {
         self.device = device
     }
 
-    /// The number of remaining wrong attempts.
+    /// The number of remaining wrong attempts. Waits while a passcode is compared, because that attempt is already counted.
     ///
     /// - Throws: `FileError` if the file cannot be read, or has invalid contents.
     package func triesLeft() throws(FileError) -> Int {
+        // Reading must not create the lock on a read-only device. Without a lock, no passcode was compared yet.
+        guard try PrivateFile.sizeWithoutOpening(lockPath) != nil else { return try countedTries() }
+        let changing = try FileLock.acquire(lockPath, forReading: true)
+        defer { changing.release() }
+        return try countedTries()
+    }
+
+    private func countedTries() throws(FileError) -> Int {
         let path = device.passcodeTriesPath
         guard let bytes = try PrivateFile.open(path)?.read(atMost: 8) else { return Self.mostTries }
         guard bytes.count == 2, bytes[1] == UInt8(ascii: "\n"),
@@ -81,7 +89,7 @@ package struct DevicePasscode: Sendable {
     package func check(_ passcode: SecretBytes) throws(FileError) -> Outcome {
         var outcome = Outcome.locked
         try changing { () throws(FileError) in
-            let left = try triesLeft()
+            let left = try countedTries()
             guard left > 0 else { return }
             let correct = try current()
             // The attempt is counted first. Otherwise, wrong passcodes would cost nothing on a full disk.
@@ -102,6 +110,8 @@ package struct DevicePasscode: Sendable {
         return outcome
     }
 
+    private var lockPath: String { device.passcodePath + ".lock" }
+
     private func current() throws(FileError) -> SecretBytes {
         let file = try PrivateFile.open(device.passcodePath)
         return try file?.readSecret(atMost: Self.lengths.upperBound) ?? SecretBytes(utf8: Self.initial)
@@ -112,7 +122,7 @@ package struct DevicePasscode: Sendable {
     }
 
     private func changing(_ body: () throws(FileError) -> Void) throws(FileError) {
-        let changing = try FileLock.acquire(device.passcodePath + ".lock")
+        let changing = try FileLock.acquire(lockPath)
         defer { changing.release() }
         try body()
     }

@@ -156,8 +156,16 @@ package struct UserPresence: Sendable {
         // Observing begins before the question is asked, so that no answer is missed.
         let answers = try Notifications(device: device).observe(.presenceAnswered)
         var number: Int?
-        try change { number = $0.ask(dialog, most: Self.mostDialogs) }
-        guard let question = number else { return Reply(.cancel, selecting: nil) }
+        var decision = Reply(.cancel, selecting: nil)
+        try change { status in
+            // The user may have decided before the question was asked.
+            guard status.answer == .ask else {
+                decision = Reply(status.answer, selecting: status.alias)
+                return
+            }
+            number = status.ask(dialog, most: Self.mostDialogs)
+        }
+        guard let question = number else { return decision }
         return try await withThrowingTaskGroup(of: Reply?.self) { group in
             group.addTask {
                 for await _ in answers {
