@@ -10,6 +10,8 @@ struct Catalogue: Sendable {
     private(set) var changeCount: UInt64?
     /// The provider's login mode when the list was read.
     private(set) var mode = LoginState.Mode.presence
+    /// The number of the connection over which the list was read; see ``TokenClient/connectionCount``.
+    private(set) var connection = 0
     /// The object identifiers of the registrations, in the order of the list.
     private(set) var registrations: [String] = []
     /// The handles, in the order of the list.
@@ -47,14 +49,17 @@ struct Catalogue: Sendable {
     /// - Parameters:
     ///   - list: The list.
     ///   - mode: The login mode.
+    ///   - connection: The number of the connection.
     ///   - isPerToken: Whether each registration has its own slot, and therefore its own key pair.
     ///   - types: The types of the certificates to show; nil for all.
     mutating func replace(
-        _ list: TokenIdentityPage, _ mode: LoginState.Mode, isPerToken: Bool, types: Set<String>?
+        _ list: TokenIdentityPage, _ mode: LoginState.Mode, connection: Int, isPerToken: Bool,
+        types: Set<String>?
     ) {
         let identities = list.identities.filter { types?.contains($0.type) ?? true }
         changeCount = list.changeCount
         self.mode = mode
+        self.connection = connection
         holder = list.holder
         registrations = identities.map(\.objectID)
         tokenLabels = isPerToken ? Self.tokenLabels(identities) : [:]

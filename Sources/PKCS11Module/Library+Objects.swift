@@ -44,19 +44,23 @@ extension Library {
         }
     }
 
-    /// Reads the list of objects again if `token` shows that it has changed.
+    /// Reads the list of objects again if `token` shows that it has changed, or after a new connection, because the change
+    /// count of another provider or of a new keychain can be the same.
     ///
     /// - Throws: `TokenClientError`.
     func refresh(_ token: TokenState) throws(TokenClientError) {
         try? withState { state throws(Refusal) in state.endLogins(unless: token.lockCount) }
         let mode = try client.loginMode()
-        let known = try? withState { state throws(Refusal) in
-            (state.catalogue.changeCount, state.catalogue.mode)
+        let connection = client.connectionCount
+        let isKnown = try? withState { state throws(Refusal) in
+            state.catalogue.changeCount == token.changeCount && state.catalogue.mode == mode
+                && state.catalogue.connection == connection
         }
-        guard known?.0 != token.changeCount || known?.1 != mode else { return }
+        guard isKnown != true else { return }
         let list = try client.identities()
         try? withState { state throws(Refusal) in
-            state.catalogue.replace(list, mode, isPerToken: state.slots.isPerToken, types: state.types)
+            state.catalogue.replace(
+                list, mode, connection: connection, isPerToken: state.slots.isPerToken, types: state.types)
             state.slots.update(with: state.catalogue)
         }
         remark(list)

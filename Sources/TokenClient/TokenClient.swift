@@ -31,7 +31,6 @@ package final class TokenClient: Sendable {
     private let next = Atomic<Int>(0)
     /// The time until which no requests are sent, because the provider did not answer.
     private let silentUntil = Atomic<UInt64>(0)
-    /// The number of connections opened so far. A new connection may reach a different provider.
     private let openings = Atomic<Int>(0)
     /// Whether the provider of the last connection supports logins.
     private let takesLogins = Atomic<Bool>(false)
@@ -68,6 +67,9 @@ package final class TokenClient: Sendable {
         return state
     }
 
+    /// The number of connections opened so far. A new connection may reach a different provider.
+    package var connectionCount: Int { openings.load(ordering: .acquiring) }
+
     /// Requests the login mode, and the number of remaining PIN attempts.
     ///
     /// - Throws: `TokenClientError`.
@@ -79,7 +81,7 @@ package final class TokenClient: Sendable {
     ///
     /// - Throws: `TokenClientError`.
     package func loginMode() throws(TokenClientError) -> LoginState.Mode {
-        let opening = openings.load(ordering: .acquiring)
+        let opening = connectionCount
         if let known = knownMode.withLock({ $0 }), known.opening == opening, opening > 0 { return known.mode }
         let mode = try loginState().mode
         knownMode.withLock { $0 = (mode, opening) }
@@ -93,7 +95,7 @@ package final class TokenClient: Sendable {
         var time = Self.presenceTime
         if case .state = login { time = Self.replyTime }
         // Whether the provider supports logins is known after the first connection.
-        if openings.load(ordering: .acquiring) == 0 { _ = try state() }
+        if connectionCount == 0 { _ = try state() }
         guard takesLogins.load(ordering: .acquiring) else { return .none }
         let body = Self.body(try reply(to: .tokenLogin(login), hasSecret: false, time))
         var reader = ReplyReader(body[...])

@@ -406,7 +406,8 @@ def changing_lists(module, folder):
 
 
 def connections(module, folder):
-    """A connection is closed after a false reply, and a descriptor that the program has reused is not touched."""
+    """A connection is closed after a false reply, the list is read again over a new connection, and a descriptor that
+    the program has reused is not touched."""
     provider = Recorder(folder)
     with Program(module, provider) as program:
         need(program.sign() == OK, "signing")
@@ -418,6 +419,17 @@ def connections(module, folder):
         need(provider.seen.count(wire.HELLO) == hellos + 1, "the connection with the false reply was used again")
         sockets = [int(one) for one in os.listdir("/proc/self/fd") if is_client(int(one), provider.path)]
         need(len(sockets) == 1, f"the module's sockets {sockets}")
+        session = opened(module)
+        need(len(module.find(session, (0, number(CERTIFICATE)))) == 2, "the list")
+        # A new keychain, whose change count happens to be the same.
+        provider.identities = (identity(3, b"signature new"),)
+        need(len(module.find(session, (0, number(CERTIFICATE)))) == 2, "the list was read again without a reason")
+        provider.used = lambda peer, kind, request, body: None
+        need(program.sign() != OK, "signing over a closed connection")
+        del provider.used
+        labels = [module.attribute(session, one, 3) for one in module.find(session, (0, number(CERTIFICATE)))]
+        need(labels == [b"signature new"], f"the list after a new connection {labels}")
+        sockets = [int(one) for one in os.listdir("/proc/self/fd") if is_client(int(one), provider.path)]
         mine, peer = socket.socketpair()
         os.dup2(mine.fileno(), sockets[0])
         mine.close()
