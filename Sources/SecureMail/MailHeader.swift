@@ -81,9 +81,10 @@ package struct MailHeader: Sendable {
     ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
         var fields: [Field] = []
-        var lineAmbiguity: String?
+        var lines = HeaderLines()
         var isTypeDivided = false
-        var lineEnds = StrayLineEnds()
+        // Whether the text of the current field ends within quotes.
+        var isQuoted = false
         var size = 0
         while true {
             guard var line = try reader.next() else { break }
@@ -102,7 +103,7 @@ package struct MailHeader: Sendable {
                     line += more
                 }
             }
-            lineEnds.read(line)
+            lines.read(line, colon: continues ? nil : colon)
             size += line.count
             guard size <= MailLimits.headers else {
                 throw CMSError(
@@ -110,21 +111,19 @@ package struct MailHeader: Sendable {
             }
             let text = line.withoutLineEnd
             if text.isEmpty { break }
-            let name = continues ? last.map { fields[$0].name } : colon.map { trimmed(text[..<$0]) }
-            let isType = name?.lowercased() == "content-type"
-            lineAmbiguity =
-                lineAmbiguity ?? Self.ambiguity(of: line, colon: continues ? nil : colon, isType: isType)
-            if isType, continues, let last, !Self.isBetweenParameters(fields[last].value) {
-                isTypeDivided = true
-            }
             if continues, let last {
+                let isFirst = fields[last].value.isEmpty
+                let isBetweenParameters = fields[last].value.utf8.last == UInt8(ascii: ";") && !isQuoted
+                if fields[last].is("Content-Type"), !isFirst, !isBetweenParameters { isTypeDivided = true }
                 // Appends in place, because a value can have many lines.
                 let more = trimmed(text)
-                if !more.isEmpty { fields[last].value += (fields[last].value.isEmpty ? "" : " ") + more }
+                if !more.isEmpty { fields[last].value += (isFirst ? "" : " ") + more }
+                isQuoted = isQuoted != hasOddQuotes(text)
             } else if let colon {
                 fields.append(
                     Field(
                         trimmed(text[..<colon]), trimmed(text[text.index(after: colon)...])))
+                isQuoted = hasOddQuotes(text)
             } else if isMailboxLine {
                 continue
             } else {
@@ -136,46 +135,12 @@ package struct MailHeader: Sendable {
             ? nil
             : MailHeader(
                 fields.map { Field($0.name, $0.value.streamSafe) },
-                lineAmbiguity: lineEnds.isFound
-                    ? "contains a CR or NUL that some programs read as the end of a line" : lineAmbiguity,
-                isTypeDivided: isTypeDivided)
+                lineAmbiguity: lines.ambiguity, isTypeDivided: isTypeDivided)
     }
 
-    /// The number of bytes that OpenSSL reads as one line at most. It reads the rest of a longer line as the next one.
-    private static let longestLine = 1_023
-
-    /// Why some programs could find other fields in a line of a header, as a phrase that can follow “the header”; nil if
-    /// there is no reason.
-    ///
-    /// - Parameters:
-    ///   - colon: The position of the colon after the name of a field; nil if the line continues a field.
-    ///   - isType: Whether the line belongs to Content-Type.
-    private static func ambiguity(of line: ArraySlice<UInt8>, colon: Int?, isType: Bool) -> String? {
-        if let colon, colon > line.startIndex {
-            if [0x20, 0x09].contains(line[colon - 1]) {
-                return "contains a blank before a colon, where some programs end it"
-            }
-            if line[..<colon].contains(UInt8(ascii: "\"")) {
-                return "contains the name of a field with a quote, which some programs remove"
-            }
-        }
-        for start in stride(from: line.startIndex + longestLine, to: line.endIndex, by: longestLine) {
-            let rest = line[start...]
-            // OpenSSL removes a quote at the beginning of a name.
-            let name = rest.prefix(32).drop { [0x20, 0x09, UInt8(ascii: "\"")].contains($0) }
-                .map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-            if isType || rest.withoutLineEnd.isEmpty || rest.first == 0x0D
-                || ["content-", "mime-version"].contains(where: { name.starts(with: $0.utf8) })
-            {
-                return "contains a long line in which some programs find another field or the end"
-            }
-        }
-        return nil
-    }
-
-    /// Whether the next line after this beginning of a Content-Type field begins a parameter, or the media type.
-    private static func isBetweenParameters(_ value: String) -> Bool {
-        value.isEmpty || value.last == ";" && value.utf8.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
+    /// Whether the bytes contain an odd number of quotes.
+    private static func hasOddQuotes(_ bytes: ArraySlice<UInt8>) -> Bool {
+        !bytes.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
     }
 
     /// Whether the bytes before a colon can be the name of a field: printable ASCII (ftext, RFC 5322, 3.6.8), or only
@@ -248,10 +213,10 @@ struct ContentType: Sendable {
             hasComment = true
         }
         let names = text.split(separator: "/", omittingEmptySubsequences: false)
-            .map { String($0).trimmedOfBlanks.lowercased() }
+            .map { String($0).trimmedOfBlanks }
         guard names.count == 2, names.allSatisfy(isToken) else { return nil }
         let name = names.joined(separator: "/")
-        return (name, !hasComment && text.trimmedOfBlanks.lowercased() == name)
+        return (name.lowercased(), !hasComment && text.trimmedOfBlanks == name)
     }
 
     /// Whether a text is a token (RFC 2045, 5.1).
@@ -266,24 +231,24 @@ struct ContentType: Sendable {
     ///
     /// The parameters are ambiguous if programs could find different ones: they are not `name=value`, a name contains
     /// other characters than letters, digits and `-._*`, a quoted string has no end, contains a backslash or is followed
-    /// by text, a value without quotes contains blanks, quotes, parentheses, backslashes, commas or `=`, or a boundary,
-    /// protocol or file name without quotes is not a token.
+    /// by text, or a value without quotes is not a token.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
         var parameters: [(name: String, value: String)] = []
         var isAmbiguous = false
+        // All programs ignore semicolons at the end.
+        var isAtEnd = false
         while rest.popFirst() != nil {
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
-            let name = String(key).trimmedOfBlanks.lowercased()
-            guard rest.first == "=" else {
-                // All programs ignore semicolons at the end.
-                let isEnd = rest.allSatisfy { [";", " ", "\t"].contains($0) }
-                if !name.isEmpty || !isEnd { isAmbiguous = true }
+            let name = String(key).trimmedOfBlanks
+            if name.isEmpty, rest.first != "=" {
+                isAtEnd = true
                 continue
             }
-            if !isParameterName(name) { isAmbiguous = true }
+            if isAtEnd || rest.first != "=" || !isParameterName(name) { isAmbiguous = true }
+            guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
             let text: String
             if rest.first == "\"" {
@@ -297,9 +262,9 @@ struct ContentType: Sendable {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
-                if !isUnquotedValue(text, of: name) { isAmbiguous = true }
+                if !isUnquotedValue(text, of: name.lowercased()) { isAmbiguous = true }
             }
-            parameters.append((name, text))
+            parameters.append((name.lowercased(), text))
         }
         return (parameters, isAmbiguous)
     }
@@ -307,24 +272,15 @@ struct ContentType: Sendable {
     private static func isParameterName(_ name: String) -> Bool {
         guard let first = name.utf8.first, first != UInt8(ascii: "*") else { return false }
         return name.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "-._*".utf8.contains(byte)
+            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._*".utf8.contains(byte)
         }
     }
 
-    /// Whether all programs find the same value in a text without quotes. Some characters that RFC 2045 allows only in
-    /// quotes are common in values that do not divide a message.
+    /// Whether a text without quotes is the value of a parameter: a token, or a media type or Content-ID where one is
+    /// expected. Many programs write these without quotes, although RFC 2045 does not allow it.
     private static func isUnquotedValue(_ text: String, of name: String) -> Bool {
-        switch name.prefix(while: { $0 != "*" }) {
-        case "boundary", "name", "filename": isToken(text)
-        // A media type without quotes is common here.
-        case "protocol":
-            text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { isToken(String($0)) }
-        default:
-            !text.isEmpty
-                && !text.unicodeScalars.contains {
-                    $0.value <= 0x20 || "\"(),=\\".unicodeScalars.contains($0)
-                }
-        }
+        guard ["protocol", "type", "start"].contains(name) else { return isToken(text) }
+        return isToken(text.filter { !"/<>@".contains($0) })
     }
 
     /// Reads a quoted string with its quotes. `isComplete` is false if the second quote is missing.

@@ -45,9 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
-    /// Whether a line of a body without Base64 could begin a CMS structure in Base64. OpenSSL ignores the declared
-    /// encoding of the whole message, always decodes Base64, and skips the lines before it.
-    private var hasBase64 = false
+    /// Whether OpenSSL could decode other Base64 than the declared body. It ignores the declared encoding of the whole
+    /// message, always decodes Base64, and skips the lines before it, as well as a long first line.
+    private var hasOtherBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
 
@@ -109,8 +109,11 @@ struct MessageForm {
                 descriptor: descriptor, header: header ?? MailHeader([]), reader: body
             ).isPossible()
         }
-        if isOuter, case .cms = kind, header?.transferEncoding != "base64" {
-            hasBase64 = try Self.hasBase64(descriptor, from: reader)
+        if isOuter, case .cms = kind {
+            let isBase64 = header?.transferEncoding == "base64"
+            hasOtherBase64 =
+                try isBase64
+                ? Self.hasLongLine(descriptor, from: reader) : Self.hasBase64(descriptor, from: reader)
         }
         if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
         if entity == .message, header != nil, !isAmbiguous {
@@ -201,15 +204,32 @@ extension MessageForm {
         if !encodings.contains(header.transferEncoding) {
             return "the transfer encoding of \(owner) is not allowed for its media type"
         }
+        // Some programs read the message as text if it declares another version (RFC 2045, 4). A comment may follow.
+        let versions = header.fields.filter { $0.is("MIME-Version") }.map(\.value)
+        if versions.contains(where: { $0.split { " \t(".contains($0) }.first != "1.0" }) {
+            return "\(owner) has another MIME version than 1.0"
+        }
         // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.
         if header.contentType?.isNameExact == false { return "the Content-Type of \(owner) is ambiguous" }
-        return hasBase64 ? "\(owner) contains Base64 that some programs read instead of the message" : nil
+        return hasOtherBase64
+            ? "\(owner) contains Base64 that some programs read instead of the message" : nil
     }
 
     /// Whether this is a multipart whose parts were not found because programs could find different parameters.
     var isUndivided: Bool {
         guard case .plain = kind else { return false }
         return type.hasPrefix("multipart/") && header?.contentType?.isAmbiguous == true
+    }
+
+    private static func hasLongLine(_ descriptor: CInt, from start: LineReader) throws -> Bool {
+        // Other readers of the file continue at this position.
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
+        var reader = start
+        while let line = try reader.next() {
+            if line.withoutLineEnd.count > HeaderLines.longest { return true }
+        }
+        return false
     }
 
     private static func hasBase64(_ descriptor: CInt, from start: LineReader) throws -> Bool {

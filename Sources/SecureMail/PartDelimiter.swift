@@ -1,3 +1,4 @@
+private import Glibc
 internal import PrivateFiles
 
 /// The line between the parts of a multipart message (RFC 2046, 5.1.1).
@@ -29,13 +30,21 @@ struct PartDelimiter {
 
     /// Whether the bytes contain the delimiter.
     fileprivate func isContained(in bytes: ArraySlice<UInt8>) -> Bool {
-        var rest = bytes
-        while let position = rest.firstIndex(of: start[0]) {
-            rest = rest[position...]
-            if rest.starts(with: start) { return true }
-            rest = rest.dropFirst()
+        // Lines of hyphens are common, so the search is for the first other character.
+        let place = start.firstIndex { $0 != UInt8(ascii: "-") } ?? 0
+        return unsafe bytes.withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress else { return false }
+            var position = place
+            while position <= buffer.count - (start.count - place),
+                let found = unsafe memchr(base + position, CInt(start[place]), buffer.count - position)
+            {
+                position = unsafe UnsafeRawPointer(found) - base
+                let candidate = unsafe buffer[(position - place)...].prefix(start.count)
+                if unsafe candidate.elementsEqual(start) { return true }
+                position += 1
+            }
+            return false
         }
-        return false
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
@@ -58,8 +67,7 @@ struct HiddenDelimiters {
 
     /// Creates a search for the delimiter's hidden forms.
     ///
-    /// - Parameter findsLongerLines: Whether a line counts that only begins with the delimiter, or is longer than mail
-    ///   allows and contains it.
+    /// - Parameter findsLongerLines: Whether a line counts that only begins with the delimiter, or contains it.
     init(_ delimiter: PartDelimiter, findsLongerLines: Bool) {
         self.delimiter = delimiter
         self.findsLongerLines = findsLongerLines
@@ -88,16 +96,12 @@ struct HiddenDelimiters {
         {
             finding = "a line that some programs read as a delimiter, because it begins like one"
         }
-        if findsLongerLines, !isLineStart || piece.count > Self.longestLine,
-            delimiter.isContained(in: bytes.dropFirst())
-        {
-            finding = "a long line with a delimiter that some programs find"
+        // Some programs continue after a full buffer as at the beginning of a line.
+        if findsLongerLines, delimiter.isContained(in: bytes.dropFirst()) {
+            finding = "a line that some programs read as a delimiter, because it contains one"
         }
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
     }
-
-    /// The maximum number of bytes in a line (RFC 5322, 2.1.1), including its end.
-    private static let longestLine = 1_000
 
     /// Notes a delimiter after the one that closed the last part.
     mutating func noteDelimiterAfterEnd() {

@@ -1,0 +1,55 @@
+/// Finds the lines of a header in which some programs find other fields: programs that end lines or the header elsewhere,
+/// and OpenSSL, which reads each line by itself.
+struct HeaderLines {
+    /// The maximum number of bytes in a line without its end (RFC 5322, 2.1.1). Some programs read the rest of a longer
+    /// line as the next one.
+    static let longest = 998
+
+    private var lineEnds = StrayLineEnds()
+    private var finding: String?
+    /// Whether the first line of the current field ends within a comment. OpenSSL then ignores this line, but not the
+    /// next one.
+    private var isInComment = false
+    /// Whether OpenSSL has found a field, so that it reads further continuation lines as parameters.
+    private var hasField = false
+
+    /// Why some programs could find other fields, as a phrase that can follow “the header”; nil if there is no reason.
+    var ambiguity: String? {
+        lineEnds.isFound ? "contains a CR or NUL that some programs read as the end of a line" : finding
+    }
+
+    /// Reads the next line, which continues a field or is the first one of a field.
+    ///
+    /// - Parameters:
+    ///   - line: The line with its end.
+    ///   - colon: The position of the colon after the name of a field; nil if the line continues a field.
+    mutating func read(_ line: ArraySlice<UInt8>, colon: Int?) {
+        lineEnds.read(line)
+        finding = finding ?? ambiguity(of: line, colon: colon)
+        guard let colon else { return }
+        let value = line[colon...]
+        isInComment =
+            value.lastIndex(of: UInt8(ascii: "(")) ?? colon > value.lastIndex(of: UInt8(ascii: ")")) ?? colon
+        if !isInComment { hasField = true }
+    }
+
+    private func ambiguity(of line: ArraySlice<UInt8>, colon: Int?) -> String? {
+        if line.withoutLineEnd.count > Self.longest {
+            return "contains a line of more than \(Self.longest) bytes, which some programs divide"
+        }
+        if let colon, colon > line.startIndex {
+            if [0x20, 0x09].contains(line[colon - 1]) {
+                return "contains a blank before a colon, where some programs end it"
+            }
+            if line[..<colon].contains(UInt8(ascii: "\"")) {
+                return "contains the name of a field with a quote, which some programs remove"
+            }
+        }
+        guard colon == nil, isInComment else { return nil }
+        // OpenSSL removes a quote at the beginning of a name.
+        let text = line.drop { [0x20, 0x09, 0x22].contains($0) }
+            .map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        let isFound = !hasField && text.starts(with: "content-".utf8) || text.contains("boundary".utf8)
+        return isFound ? "contains a comment in which some programs find another field" : nil
+    }
+}
