@@ -22,6 +22,12 @@ struct EncodedTime: Sendable {
             && text.utf8.dropLast().allSatisfy { (0x30...0x39).contains($0) }
     }
 
+    /// Whether octets are a GeneralizedTime in UTC with seconds and without a fraction.
+    static func isGeneralizedTime(_ octets: ArraySlice<UInt8>) -> Bool {
+        octets.count == 15 && octets.last == UInt8(ascii: "Z")
+            && octets.dropLast().allSatisfy { (0x30...0x39).contains($0) }
+    }
+
     /// Whether the time type matches the year: UTCTime through 2049, GeneralizedTime from 2050.
     var hasRightType: Bool { !isGeneralized || !isWellFormed || text >= "2050" }
 }
@@ -49,6 +55,8 @@ struct EncodedExtension: Sendable {
     let isCritical: Bool
     /// Whether `critical` is encoded as false. DER requires omitting this default value.
     let encodesDefault: Bool
+    /// Whether `critical` is encoded as neither 00 nor FF.
+    let hasMalformedFlag: Bool
     let value: [UInt8]
     /// The extension's contents as DER; nil if they are not DER.
     let element: DERElement?
@@ -62,12 +70,26 @@ struct EncodedExtension: Sendable {
         let flag = fields.count == 3 && fields[1].tag == .boolean ? fields[1] : nil
         isCritical = flag?.octets.first.map { $0 != 0 } ?? false
         encodesDefault = flag?.octets.first == 0
+        hasMalformedFlag = flag?.isMalformedBoolean ?? false
         value = Array(last.octets)
         element = DERElement(value)
     }
 
     /// The name of the extension's type, with its object identifier.
     var name: String { "\(NamedIdentifier.extension(oid))" }
+}
+
+extension DERElement {
+    /// Whether the element is a BOOLEAN that is encoded as neither 00 nor FF (X.690 11.1).
+    var isMalformedBoolean: Bool { tag == .boolean && octets != [0] && octets != [0xFF] }
+
+    /// Whether the contents are those of a BIT STRING with named bits: the unused bits are zero, and the last used bit
+    /// is not (X.690 11.2).
+    var isNamedBitList: Bool {
+        guard let unused = octets.first, unused < 8 else { return false }
+        guard let last = octets.dropFirst().last else { return unused == 0 }
+        return last.trailingZeroBitCount == Int(unused)
+    }
 }
 
 /// An attribute of a distinguished name, in its encoded form.

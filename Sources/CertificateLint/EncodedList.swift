@@ -85,6 +85,12 @@ struct EncodedList: Sendable {
     /// Whether an entry names its own certificate issuer, as in an indirect list.
     var isIndirect: Bool { entries.contains { $0.item(ExtensionType.certificateIssuer) != nil } }
 
+    /// Whether the issuing distribution point has the flag of an indirect list (RFC 5280 5.2.5).
+    var hasIndirectFlag: Bool {
+        let fields = item(ExtensionType.issuingDistributionPoint)?.element?.children ?? []
+        return fields.contains { $0.tag == .context(4) && $0.octets != [0] }
+    }
+
     /// Returns a message for each entry that fulfils a condition, up to the limit of findings.
     func entries(where condition: (Entry) -> Bool, _ message: String) -> [String] {
         entries.lazy.filter(condition).prefix(LintRule<EncodedList>.mostFindings).map {

@@ -55,6 +55,26 @@ struct LintedCertificate: Sendable {
         }
     }
 
+    /// The alternative names of the subject and the issuer. Of the issuer's, only those whose syntax the rules check.
+    var alternativeNames: [GeneralName] {
+        let issuers = item(ExtensionType.issuerAlternativeName)?.element?.children ?? []
+        return certificate.subjectAlternativeNames
+            + issuers.compactMap { name -> GeneralName? in
+                let octets = name.octets.prefix(Self.longestName)
+                let text = String(decoding: octets, as: UTF8.self)
+                return switch name.tag {
+                case .context(1): .rfc822Name(text)
+                case .context(2): .dNSName(text)
+                case .context(6): .uniformResourceIdentifier(text)
+                case .context(7): .iPAddress(Array(octets))
+                default: nil
+                }
+            }
+    }
+
+    /// The maximum number of octets of one of the issuer's alternative names that are examined.
+    private static let longestName = 4_096
+
     /// The e-mail addresses of the subject (PKCS #9 emailAddress).
     var subjectAddresses: [String] { certificate.subject.values(of: OID.emailAddress) }
 
@@ -109,6 +129,7 @@ enum ExtensionType {
     static let subjectDirectoryAttributes = "2.5.29.9"
     static let subjectKeyIdentifier = "2.5.29.14"
     static let keyUsage = "2.5.29.15"
+    static let privateKeyUsagePeriod = "2.5.29.16"
     static let subjectAlternativeName = "2.5.29.17"
     static let issuerAlternativeName = "2.5.29.18"
     static let basicConstraints = "2.5.29.19"
@@ -129,4 +150,5 @@ enum ExtensionType {
     static let inhibitAnyPolicy = "2.5.29.54"
     static let authorityInformation = "1.3.6.1.5.5.7.1.1"
     static let subjectInformation = "1.3.6.1.5.5.7.1.11"
+    static let noStatusCheck = "1.3.6.1.5.5.7.48.1.5"
 }

@@ -17,8 +17,10 @@ struct BoundaryCase<Object: Sendable>: Sendable, CustomStringConvertible {
 }
 
 extension BoundaryCase<RawCertificate> {
-    static var persons: [Self] { fields + names + extensions + policies + mail + keys + identifiers }
-    static var authorities: [Self] { authority + authorityPolicies }
+    static var persons: [Self] {
+        fields + names + encodings + extensions + policies + mail + keys + identifiers
+    }
+    static var authorities: [Self] { authority + authorityConstraints + authorityPolicies }
 
     private static func attribute(_ type: String, _ tag: UInt8, _ value: [UInt8]) -> [UInt8] {
         Raw.name((type: type, tag: tag, value: value))
@@ -111,6 +113,33 @@ extension BoundaryCase<RawCertificate> {
         .init("name-characters", false, "a PrintableString with every kind of character") {
             $0.subject = attribute("2.5.4.3", 19, Array("aZ09 '()+,-./:=?".utf8))
         },
+        .init("name-attribute-type", true, "a dnQualifier that is a UTF8String") {
+            $0.subject = attribute("2.5.4.46", 12, Array("1".utf8))
+        },
+        .init("name-attribute-type", true, "a domainComponent that is a UTF8String") {
+            $0.subject = attribute("0.9.2342.19200300.100.1.25", 12, Array("example".utf8))
+        },
+        .init("name-attribute-type", true, "an emailAddress of the issuer that is a UTF8String") {
+            $0.issuer = attribute("1.2.840.113549.1.9.1", 12, Array("user@mail.example".utf8))
+        },
+        .init("name-attribute-type", false, "a domainComponent that is an IA5String") {
+            $0.subject = attribute("0.9.2342.19200300.100.1.25", 22, Array("example".utf8))
+        },
+        .init("name-attribute-type", false, "a serialNumber that is a PrintableString") {
+            $0.subject = attribute("2.5.4.5", 19, Array("1".utf8))
+        },
+        .init("alternative-name-dns", true, "a name of the issuer") {
+            $0.extensions?.set("2.5.29.18", Raw.sequence(Raw.tlv(0x82, Array("-".utf8))))
+        },
+        .init("alternative-name-email", true, "an address of the issuer") {
+            $0.extensions?.set("2.5.29.18", Raw.sequence(RawCertificate.address("nobody")))
+        },
+        .init("alternative-name-uri", true, "a URI of the issuer") {
+            $0.extensions?.set("2.5.29.18", Raw.sequence(Raw.tlv(0x86, Array("none".utf8))))
+        },
+        .init("alternative-name-ip", true, "an IP address of the issuer") {
+            $0.extensions?.set("2.5.29.18", Raw.sequence(Raw.tlv(0x87, [1, 2, 3])))
+        },
         .init("alternative-names-critical", false, "an empty subject") {
             $0.subject = Raw.sequence()
             $0.extensions?.mark("2.5.29.17", critical: true)
@@ -134,6 +163,60 @@ extension BoundaryCase<RawCertificate> {
             $0.extensions?.set("2.5.29.17", Raw.sequence(Raw.tlv(0x81, [0x61, 0x40, 0x80])))
         },
     ]
+
+    private static let encodings: [Self] = [
+        .init("boolean-encoding", true, "a critical flag of 01") {
+            $0.extensions?.append(.init(oid: "1.2.3.9", value: Raw.null, flag: 1))
+        },
+        .init("boolean-encoding", false, "a critical flag of 00") {
+            $0.extensions?.append(.init(oid: "1.2.3.9", value: Raw.null, flag: 0))
+        },
+        .init("boolean-encoding", false, "cA is FF") {
+            $0.extensions?.set("2.5.29.19", Raw.sequence(Raw.yes), critical: true)
+        },
+        .init("bit-string-encoding", true, "an unused bit that is one") {
+            $0.extensions?.set("2.5.29.15", [3, 2, 7, 0x81], critical: true)
+        },
+        .init("bit-string-encoding", true, "a last octet of zero bits") {
+            $0.extensions?.set("2.5.29.15", [3, 3, 7, 0x80, 0], critical: true)
+        },
+        .init("bit-string-encoding", false, "nine bits") {
+            $0.extensions?.set("2.5.29.15", [3, 3, 7, 0x80, 0x80], critical: true)
+        },
+        .init("bit-string-encoding", false, "no bits") {
+            $0.extensions?.set("2.5.29.15", [3, 1, 0], critical: true)
+        },
+        .init("bit-string-encoding", true, "the reasons of a distribution point", reasons([0, 0x40])),
+        .init("bit-string-encoding", false, "the reasons of a distribution point", reasons([6, 0x40])),
+        .init("authority-key-identifier-unpaired", true, "an issuer without a serial number") {
+            $0.extensions?.set("2.5.29.35", Raw.sequence(authorityKey, authorityIssuer))
+        },
+        .init("authority-key-identifier-unpaired", false, "an issuer and a serial number") {
+            let serial = Raw.tlv(0x82, [5])
+            $0.extensions?.set("2.5.29.35", Raw.sequence(authorityKey, authorityIssuer, serial))
+        },
+        .init("extension-malformed", true, "OCSP no check without contents") {
+            $0.extensions?.set("1.3.6.1.5.5.7.48.1.5", [])
+        },
+        .init("extension-malformed", false, "OCSP no check with NULL") {
+            $0.extensions?.set("1.3.6.1.5.5.7.48.1.5", Raw.null)
+        },
+        .init("extension-malformed", true, "a private key usage period that begins with a year") {
+            $0.extensions?.set("2.5.29.16", Raw.sequence(Raw.tlv(0x80, Array("2020".utf8))))
+        },
+        .init("extension-malformed", false, "a private key usage period") {
+            $0.extensions?.set("2.5.29.16", Raw.sequence(Raw.tlv(0x80, Array("20200101000000Z".utf8))))
+        },
+    ]
+
+    private static let authorityKey = Raw.tlv(0x80, [1, 2, 3, 4])
+    private static let authorityIssuer = Raw.tlv(0xA1, Raw.tlv(0xA4, Raw.name("Root")))
+
+    private static func reasons(_ bits: [UInt8]) -> @Sendable (inout RawCertificate) -> Void {
+        let url = Raw.tlv(0x86, Array("http://pki.example/ca.crl".utf8))
+        let point = Raw.sequence(Raw.tlv(0xA0, Raw.tlv(0xA0, url)), Raw.tlv(0x81, bits))
+        return { $0.extensions?.set("2.5.29.31", Raw.sequence(point)) }
+    }
 
     private static let extensions: [Self] = [
         .init("extension-default-encoded", true, "cA is false") {
@@ -372,6 +455,31 @@ extension BoundaryCase<RawCertificate> {
         .init("piv-fascn-missing", false, "an authority for PIV") {
             $0.extensions?.set("2.5.29.32", policy("2.16.840.1.101.3.2.1.3.13"))
         },
+    ]
+
+    private static func constraint(
+        _ isFound: Bool, _ note: String, _ tag: UInt8, _ name: [UInt8]
+    ) -> Self {
+        .init("name-constraints-syntax", isFound, note) {
+            $0.extensions?.set("2.5.29.30", subtree(tag, name), critical: true)
+        }
+    }
+
+    private static let authorityConstraints: [Self] = [
+        constraint(false, "every host name", 0x82, []),
+        constraint(true, "a host name with a hyphen at the end", 0x82, Array("example-".utf8)),
+        constraint(false, "the host of a URI", 0x86, Array("www.example".utf8)),
+        constraint(false, "a domain of URIs", 0x86, Array(".example".utf8)),
+        constraint(true, "a URI", 0x86, Array("http://www.example/".utf8)),
+        constraint(true, "an empty host of a URI", 0x86, []),
+        constraint(false, "every IPv4 address", 0x87, [UInt8](repeating: 0, count: 8)),
+        constraint(false, "20 bits of an IPv4 address", 0x87, [10, 1, 0x10, 0, 255, 255, 0xF0, 0]),
+        constraint(true, "a mask with a gap in an octet", 0x87, [10, 0, 0, 0, 255, 0xA0, 0, 0]),
+        constraint(true, "a mask with a gap of an octet", 0x87, [10, 0, 0, 0, 255, 0, 255, 0]),
+        constraint(true, "an address with bits outside the mask", 0x87, [10, 0, 0, 1, 255, 255, 255, 0]),
+        constraint(
+            false, "an IPv6 address", 0x87,
+            [UInt8](repeating: 1, count: 16) + [UInt8](repeating: 255, count: 16)),
     ]
 
     private static let authorityPolicies: [Self] = [

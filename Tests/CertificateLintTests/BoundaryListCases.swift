@@ -1,7 +1,7 @@
 import Foundation
 
 extension BoundaryCase<RawList> {
-    static var all: [Self] { fields + numbers + entries }
+    static var all: [Self] { fields + numbers + issuers + entries }
 
     private static let delta = "2.5.29.27"
     private static let number = "2.5.29.20"
@@ -36,6 +36,15 @@ extension BoundaryCase<RawList> {
         .init("list-extension-unknown-critical", false, "not critical") {
             $0.extensions?.set("1.2.3.9", Raw.null)
         },
+        .init("list-boolean-encoding", true, "an entry's extension") {
+            $0.entries = [.init(extensions: [.init(oid: "1.2.3.9", value: Raw.null, flag: 2)])]
+        },
+        .init("list-boolean-encoding", false, "a flag of FF") {
+            $0.extensions?.set("1.2.3.9", Raw.null, critical: true)
+        },
+        .init("list-extension-malformed", true, "a scope that is an INTEGER") {
+            $0.extensions?.set(scope, Raw.integer([1]), critical: true)
+        },
         .init("list-scope-contradictory", false, "one kind of certificate") {
             $0.extensions?.set(scope, Raw.sequence(Raw.tlv(0x81, [0xFF])), critical: true)
         },
@@ -56,6 +65,9 @@ extension BoundaryCase<RawList> {
         .init("list-number-too-long", false, "20 octets") {
             $0.extensions?.set(number, Raw.integer([UInt8](repeating: 1, count: 20)))
         },
+        .init("list-number-negative", false, "a leading zero octet") {
+            $0.extensions?.set(number, Raw.integer([0, 0x80]))
+        },
         .init("list-delta-base-newer", false, "8 before 9", numbers([9], base: [8])),
         .init("list-delta-base-newer", true, "256 after 9", numbers([9], base: [1, 0])),
         .init("list-delta-base-newer", false, "137 before 138", numbers([0, 0x8A], base: [0, 0x89])),
@@ -70,6 +82,38 @@ extension BoundaryCase<RawList> {
     private static func serial(_ octets: [UInt8]) -> @Sendable (inout RawList) -> Void {
         { $0.entries = [.init(serial: octets)] }
     }
+
+    /// Gives the only entry a certificate issuer, and the list an issuing distribution point.
+    private static func issuer(
+        _ names: [UInt8], scope contents: [UInt8] = Raw.tlv(0x84, [0xFF])
+    ) -> @Sendable (inout RawList) -> Void {
+        {
+            let issuer = Raw.Extension(oid: "2.5.29.29", critical: true, value: Raw.sequence(names))
+            $0.entries = [.init(extensions: [issuer])]
+            $0.extensions?.set(scope, Raw.sequence(contents), critical: true)
+        }
+    }
+
+    private static let directoryName = Raw.tlv(0xA4, Raw.name("Other CA"))
+    private static let hostName = Raw.tlv(0x82, Array("ca.example".utf8))
+
+    private static let issuers: [Self] = [
+        .init("list-entry-issuer-direct", false, "an indirect list", issuer(directoryName)),
+        .init(
+            "list-entry-issuer-direct", true, "a scope without the flag of an indirect list",
+            issuer(directoryName, scope: Raw.tlv(0x81, [0xFF]))),
+        .init("list-entry-extension-malformed", false, "a directory name", issuer(directoryName)),
+        .init("list-entry-extension-malformed", true, "an issuer that is a host name", issuer(hostName)),
+        .init("list-entry-extension-malformed", true, "an issuer without names", issuer([])),
+        .init("list-entry-extension-malformed", true, "an invalidity date without seconds") {
+            let date = Raw.Extension(oid: "2.5.29.24", value: Raw.generalized("202501010000Z"))
+            $0.entries = [.init(extensions: [date])]
+        },
+        .init("list-entry-extension-malformed", false, "an invalidity date") {
+            let date = Raw.Extension(oid: "2.5.29.24", value: Raw.generalized("20250101000000Z"))
+            $0.entries = [.init(extensions: [date])]
+        },
+    ]
 
     private static let entries: [Self] = [
         .init("list-entry-reason-unknown", false, "10", reason([10, 1, 10])),

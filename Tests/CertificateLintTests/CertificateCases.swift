@@ -62,6 +62,9 @@ struct CertificateCase: Sendable, CustomStringConvertible {
         .init("name-email") {
             $0.subject = Raw.name((type: "1.2.840.113549.1.9.1", tag: 22, value: Array("...".utf8)))
         },
+        .init("name-attribute-type") {
+            $0.subject = Raw.name((type: "2.5.4.5", tag: 12, value: Array("1".utf8)))
+        },
         .init("name-string-type") { $0.subject = Raw.name((type: "2.5.4.3", tag: 30, value: [0, 0x41])) },
         .init("name-characters") {
             $0.subject = Raw.name((type: "2.5.4.3", tag: 19, value: Array("a@b".utf8)))
@@ -76,11 +79,20 @@ struct CertificateCase: Sendable, CustomStringConvertible {
         .init("extension-malformed") { $0.extensions?.set("2.5.29.15", [4, 0], critical: true) },
         .init("extension-unknown-critical") { $0.extensions?.set("1.2.3.9", Raw.null, critical: true) },
         .init("extension-default-encoded") { $0.extensions?.mark("2.5.29.14", critical: false) },
+        .init("boolean-encoding") {
+            $0.extensions?.set("2.5.29.19", Raw.sequence([1, 1, 1]), critical: true)
+        },
+        .init("bit-string-encoding") { $0.extensions?.set("2.5.29.15", [3, 2, 0, 0x80], critical: true) },
+        .init("subject-directory-attributes-empty") { $0.extensions?.set("2.5.29.9", Raw.sequence()) },
         .init("subject-directory-attributes-critical") {
             $0.extensions?.set("2.5.29.9", Raw.sequence(), critical: true)
         },
         .init("authority-key-identifier-missing") { $0.extensions?.remove("2.5.29.35") },
         .init("authority-key-identifier-incomplete") { $0.extensions?.set("2.5.29.35", Raw.sequence()) },
+        .init("authority-key-identifier-unpaired") {
+            let serial = Raw.tlv(0x82, [5])
+            $0.extensions?.set("2.5.29.35", Raw.sequence(Raw.tlv(0x80, [1, 2, 3, 4]), serial))
+        },
         .init("authority-key-identifier-critical") { $0.extensions?.mark("2.5.29.35", critical: true) },
         .init("subject-key-identifier-missing", authority) { $0.extensions?.remove("2.5.29.14") },
         .init("subject-key-identifier-absent") { $0.extensions?.remove("2.5.29.14") },
@@ -132,6 +144,9 @@ struct CertificateCase: Sendable, CustomStringConvertible {
         alternativeName("alternative-name-uri", 0x86, Array("http://host/a".utf8)),
         alternativeName("alternative-name-ip", 0x87, [127, 0, 0]),
         alternativeName("alternative-name-characters", 0x82, [0x61, 0xE4]),
+        otherName(
+            "alternative-name-smtp-utf8", "1.3.6.1.5.5.7.8.9", Raw.tlv(12, Array("user@mail.example".utf8))),
+        .init("issuer-alternative-names-empty") { $0.extensions?.set("2.5.29.18", Raw.sequence()) },
         .init("issuer-alternative-names-critical") {
             $0.extensions?.set(
                 "2.5.29.18", Raw.sequence(RawCertificate.address("a@b.example")), critical: true)
@@ -147,6 +162,10 @@ struct CertificateCase: Sendable, CustomStringConvertible {
             let subtree = Raw.sequence(Raw.tlv(0x82, Array("example".utf8)), Raw.tlv(0x80, [1]))
             $0.extensions?.set("2.5.29.30", Raw.sequence(Raw.tlv(0xA0, subtree)), critical: true)
         },
+        .init("name-constraints-syntax", authority) {
+            let subtree = Raw.sequence(Raw.tlv(0x82, Array(".example".utf8)))
+            $0.extensions?.set("2.5.29.30", Raw.sequence(Raw.tlv(0xA0, subtree)), critical: true)
+        },
     ]
 
     private static func notice(_ code: String, _ contents: [UInt8]) -> CertificateCase {
@@ -160,6 +179,10 @@ struct CertificateCase: Sendable, CustomStringConvertible {
         .init("policies-empty") { $0.extensions?.set("2.5.29.32", Raw.sequence()) },
         .init("policy-duplicate") {
             $0.extensions?.set("2.5.29.32", Raw.sequence(RawCertificate.policy(), RawCertificate.policy()))
+        },
+        .init("policy-qualifiers-empty") {
+            let policy = Raw.sequence(Raw.oid("1.2.3.4"), Raw.sequence())
+            $0.extensions?.set("2.5.29.32", Raw.sequence(policy))
         },
         .init("policy-qualifier-critical") {
             let policy = RawCertificate.policy("1.2.3.4", Raw.sequence(Raw.oid("1.2.3.9"), Raw.null))

@@ -36,12 +36,17 @@ struct ListCase: Sendable, CustomStringConvertible {
         .init("list-extension-duplicate") {
             $0.extensions?.append(.init(oid: "2.5.29.20", value: Raw.integer([9])))
         },
+        .init("list-extension-malformed") { $0.extensions?.set("2.5.29.20", Raw.octets([9])) },
+        .init("list-boolean-encoding") {
+            $0.extensions?.append(.init(oid: "1.2.3.9", value: Raw.null, flag: 1))
+        },
         .init("list-extension-unknown-critical") { $0.extensions?.set("1.2.3.9", Raw.null, critical: true) },
         .init("list-authority-key-identifier-missing") { $0.extensions?.remove("2.5.29.35") },
         .init("list-number-missing") { $0.extensions?.remove("2.5.29.20") },
         .init("list-number-too-long") {
             $0.extensions?.set("2.5.29.20", Raw.integer([UInt8](repeating: 1, count: 21)))
         },
+        .init("list-number-negative") { $0.extensions?.set("2.5.29.20", Raw.integer([0xFD])) },
         .init("list-number-critical") { $0.extensions?.mark("2.5.29.20", critical: true) },
         .init("list-delta-not-critical") { $0.extensions?.set(delta, Raw.integer([8])) },
         .init("list-delta-base-newer") { $0.extensions?.set(delta, Raw.integer([9]), critical: true) },
@@ -56,10 +61,17 @@ struct ListCase: Sendable, CustomStringConvertible {
             $0.extensions?.set(scope, kinds, critical: true)
         },
         .init("list-entries-empty") { $0.entries = [] },
+        .init("list-entry-extension-malformed") {
+            $0.entries = [.init(extensions: [.init(oid: "2.5.29.21", value: Raw.null)])]
+        },
         .init("list-entry-reason-unspecified") { $0.reason(0) },
         .init("list-entry-reason-unknown") { $0.reason(7) },
         .init("list-entry-reason-remove") { $0.reason(8) },
         .init("list-entry-reason-critical") { $0.reason(1, critical: true) },
+        .init("list-entry-issuer-direct") {
+            let names = Raw.sequence(Raw.tlv(0xA4, Raw.name("Other CA")))
+            $0.entries = [.init(extensions: [.init(oid: "2.5.29.29", critical: true, value: names)])]
+        },
         .init("list-entry-issuer-not-critical") {
             let names = Raw.sequence(Raw.tlv(0xA4, Raw.name("Other CA")))
             $0.entries = [.init(extensions: [.init(oid: "2.5.29.29", value: names)])]

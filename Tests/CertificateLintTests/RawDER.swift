@@ -99,10 +99,12 @@ enum Raw {
         /// The flag as it is encoded; nil leaves it out.
         var critical: Bool?
         var value: [UInt8]
+        /// The octet of the critical flag, in place of `critical`.
+        var flag: UInt8?
 
         var der: [UInt8] {
-            Raw.sequence(
-                Raw.oid(oid), critical.map { $0 ? Raw.yes : Raw.no } ?? [], Raw.octets(value))
+            let boolean = flag.map { Raw.tlv(1, [$0]) } ?? critical.map { $0 ? Raw.yes : Raw.no }
+            return Raw.sequence(Raw.oid(oid), boolean ?? [], Raw.octets(value))
         }
     }
 

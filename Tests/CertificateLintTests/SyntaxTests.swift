@@ -46,14 +46,36 @@ struct SyntaxTests {
     }
 
     @Test(
-        "A URI has a scheme that begins with a letter, and a complete host if it needs one",
+        "A URI has a scheme that begins with a letter, a complete host if it needs one, and valid escapes and ports",
         arguments: [
             ("http://host.example/a", true), ("1http://host.example/", false), ("http:", false),
             ("ht_tp://host.example/", false), ("http:///a", false), ("https:///a", false),
             ("ldap:///cn=a", true), ("http://[2001:db8::1]/", true), ("http://host/a", false),
             ("https://host/a", false), ("urn:a:b", true), ("http://host.example/a b", false), (":a", false),
+            ("http://host.example/%2F", true), ("http://host.example/%zz", false),
+            ("http://host.example/%2", false), ("urn:a:%", false), ("http://host.example:80/", true),
+            ("http://host.example:", true), ("http://host.example:8x/", false),
+            ("http://a:b@host.example:80/", true), ("http://[2001:db8::1]:80/", true),
+            ("http://[2001:db8::1]80/", false),
         ] as [(String, Bool)])
     func addressesOfResources(uri: String, isValid: Bool) throws {
         #expect(try Self.isFound("alternative-name-uri", 0x86, uri) != isValid)
+    }
+
+    @Test(
+        "A SmtpUTF8Mailbox is a UTF8String whose local part is not ASCII, and whose host is",
+        arguments: [
+            ("\u{E4}@mail.example", 12, true), ("\u{E4}@xn--bcher-kva.example", 12, true),
+            ("\u{E4}@[192.0.2.1]", 12, true), ("user@mail.example", 12, false),
+            ("user@mail.example", 22, false), ("\u{E4}@b\u{FC}cher.example", 12, false),
+            ("\u{E4}", 12, false), ("\u{E4}@", 12, false),
+        ] as [(String, UInt8, Bool)])
+    func internationalAddresses(address: String, tag: UInt8, isValid: Bool) throws {
+        var raw = RawCertificate.person
+        let value = Raw.tlv(0xA0, Raw.tlv(tag, Array(address.utf8)))
+        let name = Raw.tlv(0xA0, Raw.oid("1.3.6.1.5.5.7.8.9"), value)
+        raw.extensions?.set("2.5.29.17", Raw.sequence(name))
+        let found = CertificateLinter.findings(in: try Certificate(der: raw.der), at: RawCertificate.date)
+        #expect(found.contains { $0.code == "alternative-name-smtp-utf8" } != isValid)
     }
 }

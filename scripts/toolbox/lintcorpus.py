@@ -17,7 +17,8 @@ COUNTERPARTS = {
         "signature-algorithms-differ", "signature-parameters"},
     "itu.invalid_asn1_syntax": {
         "extension-malformed", "certificate-not-der", "extension-default-encoded", "list-not-der",
-        "signature-parameters", "public-key-parameters", "name-characters", "policy-notice-long"},
+        "signature-parameters", "public-key-parameters", "name-characters", "policy-notice-long", "bit-string-encoding",
+        "boolean-encoding", "name-attribute-type"},
     "pkix.authority_key_identifier_extension_absent": {
         "authority-key-identifier-missing", "list-authority-key-identifier-missing"},
     "pkix.authority_key_identifier_keyid_missing": {"authority-key-identifier-incomplete"},

@@ -50,6 +50,26 @@ enum ExtensionRules {
                 return places.map { "\($0) is encoded although it is false, the default" }
             }),
         Rule(
+            "boolean-encoding", .error, "X.690 11.1", "a BOOLEAN that is true is not encoded as FF",
+            each: { subject in
+                var places = subject.extensions.filter(\.hasMalformedFlag).map { "critical of \($0.name)" }
+                let fields = subject.item(ExtensionType.basicConstraints)?.element?.children ?? []
+                if fields.contains(where: \.isMalformedBoolean) { places.append("cA of basic constraints") }
+                return places.map { "\($0) is encoded as neither 00 nor FF" }
+            }),
+        Rule(
+            "bit-string-encoding", .error, "X.690 11.2",
+            "a BIT STRING has unused bits that are not zero, or ends in zero bits",
+            each: { subject in
+                subject.bitLists.filter { !$0.bits.isNamedBitList }.map {
+                    "\($0.place) has unused bits that are not zero, or ends in zero bits"
+                }
+            }),
+        Rule(
+            "subject-directory-attributes-empty", .error, "RFC 5280 4.2.1.8",
+            "the list of subject directory attributes is empty",
+            if: { $0.isEmptyList(ExtensionType.subjectDirectoryAttributes) }),
+        Rule(
             "subject-directory-attributes-critical", .error, "RFC 5280 4.2.1.8",
             "the subject directory attributes are critical",
             if: { $0.has(ExtensionType.subjectDirectoryAttributes, critical: true) }),
@@ -70,6 +90,13 @@ enum ExtensionRules {
                     let identifier = $0.item(ExtensionType.authorityKeyIdentifier)?.element
                 else { return false }
                 return identifier.tag == .sequence && !identifier.children.contains { $0.tag == .context(0) }
+            }),
+        Rule(
+            "authority-key-identifier-unpaired", .error, "RFC 5280 4.2.1.1",
+            "the authority key identifier contains only one of issuer and serial number",
+            if: {
+                let fields = $0.item(ExtensionType.authorityKeyIdentifier)?.element?.children ?? []
+                return fields.contains { $0.tag == .context(1) } != fields.contains { $0.tag == .context(2) }
             }),
         Rule(
             "authority-key-identifier-critical", .error, "RFC 5280 4.2.1.1",
@@ -182,11 +209,25 @@ enum ExtensionRules {
     ]
 }
 
-/// The outermost ASN.1 type that each standard extension must contain (RFC 5280 A).
+extension LintedCertificate {
+    /// The BIT STRINGs with named bits in the extensions.
+    fileprivate var bitLists: [(place: String, bits: DERElement)] {
+        let usage = [item(ExtensionType.keyUsage)?.element].compactMap(\.self).filter { $0.tag == .bitString }
+        let points = [ExtensionType.distributionPoints, ExtensionType.freshestList].compactMap(item)
+            .flatMap { $0.element?.children ?? [] }
+        let reasons = points.flatMap(\.children).filter { $0.tag == .context(1) }
+        return usage.map { (place: "the key usage", bits: $0) }
+            + reasons.map { (place: "the reasons of a distribution point", bits: $0) }
+    }
+}
+
+/// The outermost ASN.1 type that each standard extension must contain (RFC 5280 A, RFC 3280 4.2.1.4, RFC 6960
+/// 4.2.2.2.1).
 private enum ExtensionShape {
     private static let shapes: [String: DERElement.Tag] = [
         ExtensionType.subjectDirectoryAttributes: .sequence, ExtensionType.subjectKeyIdentifier: .octetString,
-        ExtensionType.keyUsage: .bitString, ExtensionType.subjectAlternativeName: .sequence,
+        ExtensionType.keyUsage: .bitString, ExtensionType.privateKeyUsagePeriod: .sequence,
+        ExtensionType.noStatusCheck: .null, ExtensionType.subjectAlternativeName: .sequence,
         ExtensionType.issuerAlternativeName: .sequence, ExtensionType.basicConstraints: .sequence,
         ExtensionType.nameConstraints: .sequence, ExtensionType.distributionPoints: .sequence,
         ExtensionType.policies: .sequence, ExtensionType.policyMappings: .sequence,
@@ -196,7 +237,7 @@ private enum ExtensionShape {
         ExtensionType.subjectInformation: .sequence,
     ]
 
-    /// Whether an extension is one of RFC 5280.
+    /// Whether the shape of an extension's contents is known.
     static func isStandard(_ item: EncodedExtension) -> Bool { shapes[item.oid] != nil }
 
     /// Whether the contents of a standard extension are DER of the right type, and within the limits that OpenSSL's
@@ -207,6 +248,8 @@ private enum ExtensionShape {
         return switch item.oid {
         case ExtensionType.inhibitAnyPolicy: isCount(element)
         case ExtensionType.policyConstraints: element.children.allSatisfy(isCount)
+        case ExtensionType.privateKeyUsagePeriod:
+            element.children.allSatisfy { EncodedTime.isGeneralizedTime($0.octets) }
         case ExtensionType.nameConstraints:
             element.children.flatMap(\.children).compactMap(\.children.first).allSatisfy(isSubtree)
         default: true

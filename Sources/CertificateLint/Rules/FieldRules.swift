@@ -141,6 +141,17 @@ enum FieldRules {
                 }.map { "the emailAddress attribute \u{201C}\($0.text)\u{201D} is not an e-mail address" }
             }),
         Rule(
+            "name-attribute-type", .error, "RFC 5280 A.1",
+            "an attribute of a name does not have the string type that it requires",
+            each: { subject in
+                subject.attributes.compactMap {
+                    guard let required = EncodedAttribute.stringTypes[$0.type],
+                        $0.value.tag != required.tag
+                    else { return nil }
+                    return "\(NamedIdentifier.signature($0.type)) is not a \(required.name)"
+                }
+            }),
+        Rule(
             "name-string-type", .warning, "RFC 5280 4.1.2.4",
             "a name uses TeletexString, BMPString or UniversalString",
             if: {
@@ -173,6 +184,12 @@ extension EncodedAttribute {
     fileprivate static let lengths = [
         "2.5.4.3": 64, "2.5.4.5": 64, "2.5.4.6": 2, "2.5.4.7": 128, "2.5.4.8": 128, "2.5.4.10": 64,
         "2.5.4.11": 64, "2.5.4.12": 64, OID.emailAddress: 255,
+    ]
+
+    /// The string types that attribute types require (RFC 5280 A.1). Another rule examines countries.
+    fileprivate static let stringTypes: [String: (tag: DERElement.Tag, name: String)] = [
+        "2.5.4.5": (.printableString, "PrintableString"), "2.5.4.46": (.printableString, "PrintableString"),
+        "0.9.2342.19200300.100.1.25": (.ia5String, "IA5String"), OID.emailAddress: (.ia5String, "IA5String"),
     ]
 
     fileprivate var text: String { String(decoding: value.octets.prefix(320), as: UTF8.self) }

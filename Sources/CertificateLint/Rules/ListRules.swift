@@ -68,6 +68,20 @@ enum ListRules {
             "list-extension-duplicate", .error, "RFC 5280 5.2", "an extension is present more than once",
             if: { Set($0.extensions.map(\.oid)).count < $0.extensions.count }),
         Rule(
+            "list-extension-malformed", .error, "RFC 5280 5.2",
+            "the contents of an extension cannot be decoded",
+            each: { subject in
+                subject.extensions.filter { !ListExtensionShape.fits($0) }.map {
+                    "the extension \($0.name) cannot be decoded"
+                }
+            }),
+        Rule(
+            "list-boolean-encoding", .error, "X.690 11.1", "a BOOLEAN that is true is not encoded as FF",
+            if: {
+                $0.extensions.contains(where: \.hasMalformedFlag)
+                    || $0.entries.contains { $0.extensions.contains(where: \.hasMalformedFlag) }
+            }),
+        Rule(
             "list-extension-unknown-critical", .error, "RFC 5280 5.2",
             "a critical extension is unknown, so programs must not use the list",
             each: { subject in
@@ -85,6 +99,9 @@ enum ListRules {
         Rule(
             "list-number-too-long", .error, "RFC 5280 5.2.3", "the list number has more than 20 octets",
             if: { ($0.item(ExtensionType.crlNumber)?.element?.octets.count ?? 0) > 20 }),
+        Rule(
+            "list-number-negative", .error, "RFC 5280 5.2.3", "the list number is negative",
+            if: { ($0.item(ExtensionType.crlNumber)?.element?.octets.first ?? 0) >= 0x80 }),
         Rule(
             "list-number-critical", .error, "RFC 5280 5.2.3", "the list number is critical",
             if: { $0.item(ExtensionType.crlNumber)?.isCritical ?? false }),
@@ -131,6 +148,14 @@ enum ListRules {
             "the list of revoked certificates is present but empty",
             if: \.hasEmptyEntries),
         Rule(
+            "list-entry-extension-malformed", .error, "RFC 5280 5.3",
+            "the contents of an entry's extension cannot be decoded",
+            each: {
+                $0.entries(
+                    where: { !$0.extensions.allSatisfy(ListExtensionShape.fits) },
+                    "the contents of an extension cannot be decoded")
+            }),
+        Rule(
             "list-entry-reason-unspecified", .warning, "RFC 5280 5.3.1",
             "the reason code \u{201C}unspecified\u{201D} must be omitted",
             each: {
@@ -156,6 +181,16 @@ enum ListRules {
                 $0.entries(
                     where: { $0.item(ExtensionType.reason)?.isCritical ?? false },
                     "the reason code is critical")
+            }),
+        Rule(
+            "list-entry-issuer-direct", .error, "RFC 5280 5.3.3",
+            "the certificateIssuer extension is in a list that is not an indirect list",
+            each: {
+                $0.hasIndirectFlag
+                    ? []
+                    : $0.entries(
+                        where: { $0.item(ExtensionType.certificateIssuer) != nil },
+                        "the certificate issuer is only for indirect lists")
             }),
         Rule(
             "list-entry-issuer-not-critical", .error, "RFC 5280 5.3.3",
@@ -195,4 +230,29 @@ enum ListRules {
                 }
             }),
     ]
+}
+
+/// The ASN.1 types of the extensions of lists and entries (RFC 5280 5.2 and 5.3).
+private enum ListExtensionShape {
+    private static let shapes: [String: DERElement.Tag] = [
+        ExtensionType.authorityKeyIdentifier: .sequence, ExtensionType.issuerAlternativeName: .sequence,
+        ExtensionType.crlNumber: .integer, ExtensionType.deltaIndicator: .integer,
+        ExtensionType.issuingDistributionPoint: .sequence, ExtensionType.freshestList: .sequence,
+        ExtensionType.authorityInformation: .sequence, ExtensionType.reason: .enumerated,
+        ExtensionType.invalidityDate: .generalizedTime, ExtensionType.certificateIssuer: .sequence,
+    ]
+
+    /// Whether the contents of an extension are DER of the right type. Returns true for other extensions.
+    static func fits(_ item: EncodedExtension) -> Bool {
+        guard let tag = shapes[item.oid] else { return true }
+        guard let element = item.element, element.tag == tag else { return false }
+        return switch item.oid {
+        case ExtensionType.crlNumber, ExtensionType.deltaIndicator, ExtensionType.reason:
+            !element.octets.isEmpty
+        case ExtensionType.invalidityDate: EncodedTime.isGeneralizedTime(element.octets)
+        // The issuer's name is a directoryName.
+        case ExtensionType.certificateIssuer: element.children.contains { $0.tag == .context(4) }
+        default: true
+        }
+    }
 }

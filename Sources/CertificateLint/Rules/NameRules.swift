@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import OpenSSL
+import StandardExtensions
 
 /// Rules about alternative names and name constraints (RFC 5280 4.2.1.6, 4.2.1.7 and 4.2.1.10).
 enum NameRules {
@@ -27,15 +28,25 @@ enum NameRules {
             "alternative-name-email", .error, "RFC 5280 4.2.1.6, RFC 5321 4.1.2",
             "an alternative name is not an e-mail address",
             each: { subject in
-                subject.addresses.filter { !NameSyntax.isAddress($0) }.map {
-                    "the alternative name \u{201C}\($0)\u{201D} is not an e-mail address"
+                subject.alternativeNames.compactMap {
+                    guard case .rfc822Name(let name) = $0, !NameSyntax.isAddress(name) else { return nil }
+                    return "the alternative name \u{201C}\(name)\u{201D} is not an e-mail address"
+                }
+            }),
+        Rule(
+            "alternative-name-smtp-utf8", .error, "RFC 9598 3",
+            "a SmtpUTF8Mailbox is not a UTF8String with a local part outside ASCII and a host in ASCII",
+            each: { subject in
+                subject.alternativeNames.compactMap {
+                    guard case .otherName(OID.smtpUTF8Mailbox, let value) = $0 else { return nil }
+                    return NameSyntax.defect(ofInternationalAddress: value)
                 }
             }),
         Rule(
             "alternative-name-dns", .error, "RFC 5280 4.2.1.6, RFC 1034 3.5",
             "an alternative name is not a host name",
             each: { subject in
-                subject.certificate.subjectAlternativeNames.compactMap {
+                subject.alternativeNames.compactMap {
                     guard case .dNSName(let name) = $0, !NameSyntax.isHost(name) else { return nil }
                     return "the alternative name \u{201C}\(name)\u{201D} is not a host name"
                 }
@@ -44,7 +55,7 @@ enum NameRules {
             "alternative-name-uri", .error, "RFC 5280 4.2.1.6, RFC 3986",
             "an alternative name is not an absolute URI, or its host is incomplete",
             each: { subject in
-                subject.certificate.subjectAlternativeNames.compactMap {
+                subject.alternativeNames.compactMap {
                     guard case .uniformResourceIdentifier(let name) = $0, !NameSyntax.isURI(name) else {
                         return nil
                     }
@@ -55,7 +66,7 @@ enum NameRules {
         Rule(
             "alternative-name-ip", .error, "RFC 5280 4.2.1.6", "an IP address has neither 4 nor 16 octets",
             each: { subject in
-                subject.certificate.subjectAlternativeNames.compactMap {
+                subject.alternativeNames.compactMap {
                     guard case .iPAddress(let octets) = $0, ![4, 16].contains(octets.count) else {
                         return nil
                     }
@@ -71,6 +82,10 @@ enum NameRules {
                         && !$0.octets.allSatisfy { $0 < 0x80 }
                 }
             }),
+        Rule(
+            "issuer-alternative-names-empty", .error, "RFC 5280 4.2.1.7",
+            "the list of the issuer's alternative names is empty",
+            if: { $0.isEmptyList(ExtensionType.issuerAlternativeName) }),
         Rule(
             "issuer-alternative-names-critical", .warning, "RFC 5280 4.2.1.7",
             "the issuer's alternative names are critical",
@@ -101,10 +116,18 @@ enum NameRules {
                     \.children)
                 return subtrees.contains { $0.children.count > 1 }
             }),
+        Rule(
+            "name-constraints-syntax", .error, "RFC 5280 4.2.1.10",
+            "a name constraint is malformed: a host name, the host of a URI, or an IP address with its mask",
+            each: { subject in
+                (subject.constraints.permittedNames + subject.constraints.excludedNames).compactMap {
+                    NameSyntax.defect(ofConstraint: $0)
+                }
+            }),
     ]
 }
 
-/// Syntax checks for alternative names.
+/// Syntax checks for alternative names and name constraints.
 enum NameSyntax {
     /// Whether a string is `local@domain` (RFC 5321 4.1.2), with a local part of dotted atoms or a quoted string.
     static func isAddress(_ text: String) -> Bool {
@@ -161,12 +184,62 @@ enum NameSyntax {
         else { return false }
         if rest.hasPrefix("//") {
             let authority = rest.dropFirst(2).prefix { !"/?#".contains($0) }
+            guard hasNumericPort(authority) else { return false }
             // The host is fully qualified or an address (RFC 5280 4.2.1.6). Only `http` requires one.
             let isWeb = ["http", "https"].contains(text[..<colon].lowercased())
             guard authority.isEmpty ? !isWeb : authority.contains(".") || authority.contains("[") else {
                 return false
             }
         }
-        return rest.utf8.allSatisfy { isAlphanumeric($0) || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains($0) }
+        // RFC 3986 2.1: two hexadecimal digits follow a percent sign.
+        let escapes = rest.split(separator: "%", omittingEmptySubsequences: false).dropFirst()
+        return escapes.allSatisfy { $0.count >= 2 && $0.prefix(2).allSatisfy(\.isHexDigit) }
+            && rest.utf8.allSatisfy { isAlphanumeric($0) || "-._~:/?#[]@!$&'()*+,;=%".utf8.contains($0) }
+    }
+
+    /// Whether the authority of a URI has no port, or one that consists of digits (RFC 3986 3.2.3).
+    private static func hasNumericPort(_ authority: Substring) -> Bool {
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+        let end = host.lastIndex(of: "]").map { host.index(after: $0) } ?? host.firstIndex(of: ":")
+        let port = end.map { host[$0...] } ?? ""
+        return port.isEmpty
+            || port.first == ":" && port.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    /// The first violation of RFC 9598 3 in the value of a SmtpUTF8Mailbox, as a sentence; nil if there is none.
+    static func defect(ofInternationalAddress value: OtherNameValue) -> String? {
+        guard case .utf8String(let text) = value else { return "a SmtpUTF8Mailbox is not a UTF8String" }
+        let name = "the SmtpUTF8Mailbox \u{201C}\(text)\u{201D}"
+        let scalars = text.unicodeScalars
+        guard let at = scalars.lastIndex(of: "@") else { return "\(name) is not an e-mail address" }
+        if scalars[..<at].allSatisfy(\.isASCII) { return "the local part of \(name) is ASCII" }
+        let domain = String(scalars[scalars.index(after: at)...])
+        return isHost(domain) || isAddressLiteral(domain)
+            ? nil : "the host of \(name) is not a host name in ASCII"
+    }
+
+    /// The violation of RFC 5280 4.2.1.10 in a name constraint, as a sentence; nil if there is none.
+    static func defect(ofConstraint name: GeneralName) -> String? {
+        switch name {
+        case .dNSName(let text) where !text.isEmpty && !isHost(text):
+            "the name constraint \u{201C}\(text)\u{201D} is not a host name"
+        case .uniformResourceIdentifier(let text)
+        where !isHost(text.hasPrefix(".") ? String(text.dropFirst()) : text):
+            "the name constraint \u{201C}\(text)\u{201D} is not the host of a URI, or a domain with a dot in front"
+        case .iPAddress(let octets) where [8, 32].contains(octets.count) && !isNetwork(octets):
+            "the name constraint \(octets.upperHex) is not an IP address prefix and its mask"
+        default: nil
+        }
+    }
+
+    /// Whether the second half of the octets is a mask of consecutive bits from the left, and no bit of the address in
+    /// the first half is outside the mask.
+    private static func isNetwork(_ octets: [UInt8]) -> Bool {
+        let (address, mask) = (octets.prefix(octets.count / 2), octets.suffix(octets.count / 2))
+        let rest = mask.drop { $0 == 0xFF }
+        if let last = rest.first, (~last).leadingZeroBitCount + last.trailingZeroBitCount != 8 {
+            return false
+        }
+        return rest.dropFirst().allSatisfy { $0 == 0 } && zip(address, mask).allSatisfy { $0 & ~$1 == 0 }
     }
 }

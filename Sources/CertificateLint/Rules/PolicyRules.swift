@@ -20,6 +20,15 @@ enum PolicyRules {
                 }
             }),
         Rule(
+            "policy-qualifiers-empty", .error, "RFC 5280 4.2.1.4",
+            "the list of a policy's qualifiers is empty",
+            if: {
+                let policies = $0.item(ExtensionType.policies)?.element?.children ?? []
+                return policies.flatMap { $0.children.dropFirst() }.contains {
+                    $0.tag == .sequence && $0.children.isEmpty
+                }
+            }),
+        Rule(
             "policy-qualifier-critical", .error, "RFC 5280 4.2.1.4",
             "the policies are critical and have a qualifier of an unknown type",
             if: { $0.constraints.hasUnknownCriticalQualifier }),
@@ -140,7 +149,7 @@ enum PolicyRules {
 
 extension LintedCertificate {
     /// Whether an extension contains an empty SEQUENCE.
-    fileprivate func isEmptyList(_ oid: String) -> Bool {
+    func isEmptyList(_ oid: String) -> Bool {
         item(oid)?.element.map { $0.tag == .sequence && $0.children.isEmpty } ?? false
     }
 
