@@ -67,11 +67,30 @@ struct NewerListTests {
         #expect(outcomes([try root.list(), forged, genuine]) == [.failed])
     }
 
-    @Test("A newer list with an unknown critical extension is ignored", arguments: [false, true])
+    @Test(
+        "A newer list with an unknown critical extension can revoke a certificate, but cannot release it",
+        arguments: [false, true])
     func unknownExtension(isCritical: Bool) throws {
         let unknown = CertificateExtension(oid: "1.2.3.4", isCritical: isCritical, value: [0x05, 0x00])
-        let list = try newer([TestAuthority.entry([9])], [unknown])
-        #expect(outcomes([try root.list(), list]) == [isCritical ? .passed : .failed])
+        let revoking = [TestAuthority.entry([9])]
+        for isCurrent in [false, true] {
+            let list = try newer(revoking, isCurrent: isCurrent, [unknown])
+            #expect(outcomes([try root.list(), list]) == [.failed])
+        }
+        let lists = [try root.list(), try newer(revoking, age: 7_200), try newer([], [unknown])]
+        #expect(outcomes(lists) == [isCritical ? .failed : .passed])
+    }
+
+    @Test("A newer list for another distribution point can revoke a certificate")
+    func otherPoint() throws {
+        let point = EncodedExtension.listPoint("http://x/b")
+        let revoking = try newer([TestAuthority.entry([9])], isCurrent: true, [point])
+        #expect(outcomes([try root.list(), revoking]) == [.failed])
+        #expect(outcomes([try root.list(), try newer([], isCurrent: true, [point])]) == [.passed])
+        let leaf = try root.leaf { $0.extensions = [EncodedExtension.certificatePoint("http://x/a")] }
+        let own = try root.list([], [EncodedExtension.listPoint("http://x/a")])
+        #expect(outcomes([own], leaf) == [.passed])
+        #expect(outcomes([own, revoking], leaf) == [.failed])
     }
 
     @Test("A newer list that is signed with another key of the issuer is found")
@@ -249,6 +268,32 @@ struct NewerListTests {
         #expect(outcomes([base, held, partial]) == [.failed])
     }
 
+    @Test("An entry that revokes a certificate takes precedence over removeFromCRL, and over a hold")
+    func severalEntries() throws {
+        let base = try root.list([], [EncodedExtension.freshest])
+        for reasons in [[8, 1], [1, 8], [8, 6], [6, 8]] {
+            let delta = try root.list(reasons.map(entry), number: [2], [EncodedExtension.delta])
+            #expect(outcomes([base, delta]) == [.failed], "\(reasons)")
+            // OpenSSL ignores this delta list.
+            #expect(outcomes([try unnumbered(), delta]) == [.failed], "\(reasons)")
+        }
+        let release = try root.list([entry(reason: 8)], number: [2], [EncodedExtension.delta])
+        for reasons in [[6, 1], [1, 6]] {
+            let complete = try root.list(reasons.map(entry), [EncodedExtension.freshest])
+            #expect(outcomes([complete, release]) == [.failed], "\(reasons)")
+        }
+    }
+
+    @Test("removeFromCRL in a complete list revokes the certificate")
+    func removalInCompleteList() throws {
+        #expect(outcomes([try root.list([entry(reason: 8)])]) == [.failed])
+        #expect(outcomes([try root.list(), try newer([entry(reason: 8)])]) == [.failed])
+        let result = Trial(trusted: [root.certificate], lists: [try root.list([entry(reason: 8)])])
+            .validate(leaf)
+        #expect(result.path[0].revocation.map { $0.revocation?.reason } == [8])
+        #expect(result.verification.problems.map(\.isRevoked) == [true])
+    }
+
     @Test("A delta list that has expired, or is dated in the future, does not lift a hold")
     func outdatedRelease() throws {
         let onHold = try root.list([entry(reason: 6)], [EncodedExtension.freshest])
@@ -381,6 +426,26 @@ struct NewerListTests {
                 oid: "2.5.29.60", value: [0x18, 0x0F] + Array("\(year)235900Z".utf8))
             #expect(outcome([try newer([], age: 60, isCurrent: true, [since])]) == expected)
         }
+    }
+
+    @Test("An authority whose list was issued after the authority expired is reported as not covered")
+    func forgottenAuthority() throws {
+        let authority = try root.authority("Authority") { $0.notAfter = TestAuthority.now - 3_600 }
+        let leaf = try authority.leaf()
+        func check(_ list: EncodedRevocationList) throws -> Verification.Check {
+            var trial = Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate],
+                lists: [list, try authority.list()])
+            trial.configure = { $0.allowsExpired = true }
+            return trial.validate(leaf).verification.check(.revocation)
+        }
+        #expect(try check(root.list()).explanation == "no certificate of the chain is revoked")
+        let later = try check(newer([], age: 60, isCurrent: true))
+        #expect(later.outcome == .passed)
+        #expect(
+            later.explanation
+                == "the certificate is not revoked; the lists were issued after the certificate expired, so a "
+                + "revocation may have been removed (\(authority.certificate.subject))")
     }
 
     @Test("The signer of the complete list must also have signed a delta list that OpenSSL ignores")

@@ -300,6 +300,19 @@ struct RevocationListFormTests {
     private static let reason = DERText.sequence(
         DERText.listExtension([0x55, 0x1D, 0x15], [0x0A, 0x01, 0x01]))
 
+    /// An entry with these names as the certificate's issuer.
+    private static func entry(issuers: [UInt8]) -> [UInt8] {
+        let item = DERText.listExtension([0x55, 0x1D, 0x1D], DERText.sequence(issuers), isCritical: true)
+        return DERText.sequence(serial + date + DERText.sequence(item))
+    }
+
+    /// A directory name of one common name.
+    private static let directoryName = DERText.element(
+        0xA4,
+        DERText.sequence(
+            DERText.element(0x31, DERText.sequence([0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, 0x01, 0x58]))))
+    private static let indirect = DERText.scope([0x84, 0x01, 0xFF])
+
     static let badEntries: [NamedForm] = [
         .rest("no sequence", DERText.sequence(serial)),
         .rest("no time", ListForm.rest(entries: [DERText.sequence(serial)])),
@@ -330,12 +343,32 @@ struct RevocationListFormTests {
             $0.version = []
             $0.rest = ListForm.rest(entries: [DERText.sequence(serial + date + reason)])
         },
+        .rest(
+            "an issuer in a list that is not indirect",
+            ListForm.rest(entries: [entry(issuers: directoryName)])),
+        .rest(
+            "an issuer without a directory name",
+            ListForm.rest(entries: [entry(issuers: [0x82, 0x01, 0x61])], extensions: [indirect])),
+        .rest("an empty issuer", ListForm.rest(entries: [entry(issuers: [])], extensions: [indirect])),
     ]
 
-    @Test("A list with a malformed entry does not determine the revocation status", arguments: badEntries)
+    @Test(
+        "A list with a malformed entry does not determine the revocation status, and is not replaced by another list of that date",
+        arguments: badEntries)
     func malformedEntry(_ form: NamedForm) throws {
         let root = try TestAuthority.root("Root")
         let list = try EncodedRevocationList(der: form.der(by: root))
-        #expect(!Trial(trusted: [root.certificate], lists: [list]).validate(try root.leaf()).isValid)
+        let leaf = try root.leaf()
+        #expect(!Trial(trusted: [root.certificate], lists: [list]).validate(leaf).isValid)
+        #expect(!Trial(trusted: [root.certificate], lists: [list, try root.list()]).validate(leaf).isValid)
+    }
+
+    @Test("An indirect list may contain the issuer of an entry")
+    func issuerOfEntry() throws {
+        let root = try TestAuthority.root("Root")
+        let rest = ListForm.rest(
+            entries: [Self.entry(issuers: Self.directoryName)], extensions: [Self.indirect])
+        let list = try EncodedRevocationList(der: ListForm(rest: rest).der(by: root))
+        #expect(Trial(trusted: [root.certificate], lists: [list]).failures(try root.leaf()) == [])
     }
 }

@@ -99,6 +99,27 @@ struct WeakSignatureTests {
         #expect(check(lists).outcome == .failed)
     }
 
+    @Test("An authentic list with a weak signature that is newer and unusable may revoke the certificate")
+    func unusable() throws {
+        // The list is unusable because it names the issuer of an entry and is not indirect.
+        func list(by issuer: TestAuthority, age: TimeInterval = 3_600) throws -> EncodedRevocationList {
+            let date = TestAuthority.now - age
+            let entries = [
+                TestAuthority.entry([9]), TestAuthority.entry([8], issuer: root.certificate.subject),
+            ]
+            let list = try issuer.issuer.revocationList(
+                entries, thisUpdate: date, nextUpdate: TestAuthority.end, number: [2], digest: .sha1)
+            return try EncodedRevocationList(der: list.der)
+        }
+        let good = try authority.list()
+        #expect(check([good, try list(by: authority)]).outcome == .failed)
+        #expect(check([try list(by: authority)]).outcome == .failed)
+        #expect(check([good, try list(by: authority, age: 172_800)]).outcome == .passed)
+        let forged = try list(by: TestAuthority.root("Authority"))
+        #expect(check([good, forged]).outcome == .passed)
+        #expect(check([forged]).outcome == .unsettled)
+    }
+
     @Test("A response with a weak signature can revoke a certificate, but cannot settle its status")
     func response() throws {
         func response(_ status: CertificateStatus, digest: SignatureDigest?) throws -> StatusResponse {

@@ -61,16 +61,16 @@ package struct CertificateVerifier: Sendable {
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
+            let unusable = material.lists.filter { objects.defect(of: $0) != nil }
+            material.lists.removeAll { objects.defect(of: $0) != nil }
             var input = VerifierRun.Input(
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
                 path: path.certificates, lists: material.lists, date: date)
             input.lists = objects.withoutForgeries(input)
-            let unusable = objects.removeUnusableLists(from: &input.lists)
-            material.lists.removeAll { list in unusable.contains { $0.list === list } }
             run = try VerifierRun(self, input, objects)
             run.addRevocationsOfListSigners(material, at: date, objects)
             run.addNewerRevocations(self, input, material, objects)
-            for (list, reason) in unusable { run.add(unusable: list, reason, objects) }
+            run.addUnusableLists(unusable, input, material, objects)
             if objects.hasOmittedListSignatures {
                 run.omission = "verifying the signatures of the revocation lists takes too long"
             }

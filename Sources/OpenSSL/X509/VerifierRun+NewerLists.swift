@@ -111,6 +111,46 @@ extension VerifierRun {
         }
     }
 
+    /// Adds an error for each certificate that an unusable list covers, because the list may revoke it.
+    ///
+    /// A list is ignored if OpenSSL consulted a newer one. It is also ignored if it is not authentic, and OpenSSL
+    /// consulted another list or the signature is too weak.
+    ///
+    /// - Parameters:
+    ///   - lists: The unusable lists, except those whose signatures are too weak.
+    ///   - input: The input of this run.
+    ///   - material: The material with the lists whose signatures are too weak.
+    mutating func addUnusableLists(
+        _ lists: [EncodedRevocationList], _ input: Input, _ material: RevocationMaterial,
+        _ objects: VerificationObjects
+    ) {
+        let candidates = lists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
+        for depth in chain.indices.dropLast() {
+            let known = trustedLookups(at: depth, objects)
+            for (list, isWeak) in candidates where objects.covers(list, chain[depth]) {
+                guard let reason = objects.defect(of: list) else { continue }
+                let counts =
+                    known.isEmpty && !isWeak
+                    || list.thisUpdate <= input.date && isNewer(list, than: known.map(\.list))
+                        && isAuthentic(list, known, input, objects)
+                if counts { addUnusableList(reason, at: depth) }
+            }
+        }
+    }
+
+    /// Whether the list was signed by the signer of a consulted list, or by a certificate that is on the path or was
+    /// issued by an authority on it.
+    private func isAuthentic(
+        _ list: EncodedRevocationList, _ known: [Lookup], _ input: Input, _ objects: VerificationObjects
+    ) -> Bool {
+        let trusted = known.compactMap(\.signer)
+        return (trusted + input.path + input.untrusted).contains { signer in
+            signer.subject.matchingKey == list.issuerKey
+                && (trusted.contains(signer) || isCertified(signer, objects))
+                && objects.isSigned(list, by: signer)
+        }
+    }
+
     /// A list that is newer than those that OpenSSL consulted.
     private struct NewerList {
         let list: EncodedRevocationList
@@ -209,19 +249,21 @@ extension VerifierRun {
         }
         // OpenSSL takes the certificate on the path for the signer if the list has no authority key identifier. It ignores
         // the list if the identifier is that of an older certificate with the same key, and it rejects another signer
-        // whose own status is unknown. None of this must hide a revocation.
+        // whose own status is unknown. It rejects a list for another distribution point, or with an unknown critical
+        // extension. None of this must hide a revocation.
         let hasOtherDefects = run.problems.contains {
             $0.kind == .revocation && $0.depth == depth && !$0.isMissingList && !$0.isRevoked
-                && !Self.signerDefects.contains(CInt(truncatingIfNeeded: $0.code))
+                && !Self.toleratedDefects.contains(CInt(truncatingIfNeeded: $0.code))
         }
         guard item.revocation != nil, !hasOtherDefects, isCertified(item.signer, objects) else { return nil }
         return (item.list, item.signer, item.revocation)
     }
 
-    /// The errors of lists that concern only their signer, and those of lists that are out of date.
-    private static let signerDefects: Set<CInt> = [
+    /// The errors of lists that can nevertheless revoke a certificate.
+    private static let toleratedDefects: Set<CInt> = [
         X509_V_ERR_CRL_SIGNATURE_FAILURE, X509_V_ERR_CRL_PATH_VALIDATION_ERROR,
         X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER, X509_V_ERR_CRL_HAS_EXPIRED,
+        X509_V_ERR_UNHANDLED_CRITICAL_CRL_EXTENSION, X509_V_ERR_DIFFERENT_CRL_SCOPE,
     ]
 
     private func isRevoked(at depth: Int) -> Bool {

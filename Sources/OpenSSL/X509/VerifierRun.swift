@@ -97,7 +97,7 @@ struct VerifierRun {
         for list in input.lists {
             unsafe OPENSSL_sk_push(lists, UnsafeRawPointer(try objects.pointer(list)))
         }
-        let observer = VerifierObserver()
+        let observer = VerifierObserver(objects)
         unsafe try observer.pin(
             input.path.map { (item) throws(CertificateError) in unsafe try objects.pointer(item) })
         unsafe VerifierObserver.attach(to: store)
@@ -169,17 +169,12 @@ struct VerifierRun {
         }
     }
 
-    /// Adds an error for each certificate that a list covers, because the list is unusable.
-    mutating func add(
-        unusable list: EncodedRevocationList, _ reason: String, _ objects: VerificationObjects
-    ) {
-        for depth in chain.indices.dropLast() where objects.covers(list, chain[depth]) {
-            let problem = Verification.Problem(
-                code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
-                reason: "its revocation list is unusable: \(reason)", depth: depth,
-                subject: chain[depth].subject)
-            if !problems.contains(problem) { problems.append(problem) }
-        }
+    /// Adds the error that a list that covers the certificate at a depth is unusable.
+    mutating func addUnusableList(_ reason: String, at depth: Int) {
+        let problem = Verification.Problem(
+            code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
+            reason: "its revocation list is unusable: \(reason)", depth: depth, subject: chain[depth].subject)
+        if !problems.contains(problem) { problems.append(problem) }
     }
 
     /// Adds the revocation of the certificate at a depth by a list that OpenSSL did not consult.

@@ -102,6 +102,12 @@ package final class EncodedRevocationList: Sendable {
         thisUpdate <= date && (nextUpdate.map { date <= $0 } ?? true)
     }
 
+    /// Whether a key (`EVP_PKEY`) created the signature of the list. Its entries may be malformed.
+    func isSigned(by key: OpaquePointer?) -> Bool {
+        guard let der = try? load(), let parts = try? RevocationListParts(der) else { return false }
+        return (try? unsafe parts.isSigned(in: der, by: key)) ?? false
+    }
+
     /// A C list (`X509_CRL`) with its entries, owned by the caller.
     ///
     /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many issuers of an entry; the errors of `load`.

@@ -18,6 +18,10 @@ struct RevocationListParts {
     /// The digest of the signature (``DigestStrength``).
     let digest: CInt
 
+    /// The positions of the signed part, the signature's algorithm and the signature.
+    private let signed: Range<Int>
+    private let algorithm: Range<Int>
+    private let signature: Range<Int>
     /// Whether the list has version 2. Only such a list may have extensions.
     private let isVersion2: Bool
     /// The position of the entries; nil if the list has no entries.
@@ -39,6 +43,9 @@ struct RevocationListParts {
             // A signature with unused bits cannot be verified with any key. The verifier reports it.
             der[signature.contents].first.map({ $0 <= 7 }) == true
         else { throw Self.malformed("contents, algorithm or signature is missing") }
+        self.signed = signed.whole
+        self.algorithm = algorithm.whole
+        self.signature = signature.whole
 
         var walk = DERWalk(der, in: signed.contents)
         let version = walk.skip(V_ASN1_INTEGER)
@@ -85,8 +92,36 @@ struct RevocationListParts {
             guard isVersion2 else {
                 throw Self.malformed("an entry has extensions, but the list's version is not 2")
             }
-            try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
+            let types = try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
+            // RFC 5280 5.3.3 defines certificateIssuer only for indirect lists.
+            guard scope?.isIndirect == true || !types.contains(Self.certificateIssuer) else {
+                throw Self.malformed("an entry has an issuer, but the list is not indirect")
+            }
         }
+    }
+
+    /// Whether a key (`EVP_PKEY`) created the signature of the list. The entries are not decoded.
+    ///
+    /// - Throws: `malformed` if the signature or its algorithm cannot be decoded.
+    func isSigned(in der: [UInt8], by key: OpaquePointer?) throws(CertificateError) -> Bool {
+        let contents = unsafe try OpenSSLASN1.decode(Array(der[signed]), as: "a revocation list's contents") {
+            unsafe d2i_ASN1_TYPE(nil, $0, $1)
+        } free: {
+            unsafe ASN1_TYPE_free($0)
+        }
+        defer { unsafe ASN1_TYPE_free(contents) }
+        let method = unsafe try Self.decodeAlgorithm(Array(der[algorithm]))
+        defer { unsafe X509_ALGOR_free(method) }
+        let bits = unsafe try OpenSSLASN1.decode(Array(der[signature]), as: "a revocation list's signature") {
+            unsafe d2i_ASN1_BIT_STRING(nil, $0, $1)
+        } free: {
+            unsafe ASN1_BIT_STRING_free($0)
+        }
+        defer { unsafe ASN1_BIT_STRING_free(bits) }
+        defer { OpenSSLError.discardQueue() }
+        let context = LibraryContext.standard
+        return unsafe ASN1_item_verify_ex(
+            ASN1_ANY_it(), method, bits, contents, nil, key, context.pointer, nil) == 1
     }
 
     private static let tooManyNames = CertificateError(
@@ -101,12 +136,19 @@ struct RevocationListParts {
         .draining(.malformed, "decoding a revocation list: \(reason)")
     }
 
-    private static func digest(ofAlgorithm der: [UInt8]) throws(CertificateError) -> CInt {
-        let algorithm = unsafe try OpenSSLASN1.decode(der, as: "a revocation list's algorithm") {
+    /// Decodes a signature algorithm, which the caller frees.
+    private static func decodeAlgorithm(
+        _ der: [UInt8]
+    ) throws(CertificateError) -> UnsafeMutablePointer<X509_ALGOR> {
+        unsafe try OpenSSLASN1.decode(der, as: "a revocation list's algorithm") {
             unsafe d2i_X509_ALGOR(nil, $0, $1)
         } free: {
             unsafe X509_ALGOR_free($0)
         }
+    }
+
+    private static func digest(ofAlgorithm der: [UInt8]) throws(CertificateError) -> CInt {
+        let algorithm = unsafe try decodeAlgorithm(der)
         defer { unsafe X509_ALGOR_free(algorithm) }
         return unsafe DigestStrength.digest(of: algorithm)
     }
@@ -148,8 +190,12 @@ struct RevocationListParts {
 
     // MARK: - Extensions
 
-    /// Checks that a range contains one non-empty list of extensions without duplicates (RFC 5280 4.2).
-    private static func requireExtensions(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
+    /// Checks that a range contains one non-empty list of extensions without duplicates (RFC 5280 4.2), and returns the
+    /// contents of their object identifiers.
+    @discardableResult
+    private static func requireExtensions(
+        _ der: [UInt8], _ range: Range<Int>
+    ) throws(CertificateError) -> Set<ArraySlice<UInt8>> {
         var walk = DERWalk(der, in: range)
         guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd, !list.contents.isEmpty else {
             throw malformed("its extensions are not a SEQUENCE, or are empty")
@@ -168,29 +214,36 @@ struct RevocationListParts {
             guard let value = fields.skip(V_ASN1_OCTET_STRING), fields.isAtEnd else {
                 throw malformed("an extension has no value, or more than one")
             }
-            if der[type.contents] == certificateIssuer { try requireFewIssuers(der, value.contents) }
+            if der[type.contents] == certificateIssuer { try requireIssuers(der, value.contents) }
             guard seen.insert(der[type.contents]).inserted else {
                 throw malformed("it contains the same extension twice")
             }
         }
+        return seen
     }
 
     /// The contents of the object identifier of certificateIssuer, 2.5.29.29.
     private static let certificateIssuer: ArraySlice<UInt8> = [0x55, 0x1D, 0x1D]
 
-    /// Checks that a range contains a certificateIssuer (RFC 5280 5.3.3) without too many names.
-    private static func requireFewIssuers(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
+    /// Checks that a range contains a certificateIssuer (RFC 5280 5.3.3) with a directory name, without too many names.
+    private static func requireIssuers(_ der: [UInt8], _ range: Range<Int>) throws(CertificateError) {
         var walk = DERWalk(der, in: range)
         guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd else {
             throw malformed("the issuer of an entry is not a SEQUENCE")
         }
         var names = DERWalk(der, in: list.contents)
         var count = 0
+        var hasDirectoryName = false
         while !names.isAtEnd {
-            guard names.skipAny() != nil else { throw malformed("the issuer of an entry is not a name") }
+            if names.skip(GEN_DIRNAME, class: V_ASN1_CONTEXT_SPECIFIC) != nil {
+                hasDirectoryName = true
+            } else if names.skipAny() == nil {
+                throw malformed("the issuer of an entry is not a name")
+            }
             count += 1
             guard count <= EncodedRevocationList.mostEntryIssuers else { throw tooManyIssuers }
         }
+        guard hasDirectoryName else { throw malformed("the issuer of an entry has no directory name") }
     }
 
     private mutating func readExtensions(_ der: [UInt8]) throws(CertificateError) {

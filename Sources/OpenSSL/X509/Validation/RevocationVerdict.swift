@@ -98,27 +98,30 @@ struct RevocationVerdict {
         let missing = found.filter {
             isMissing($0, in: run.chain) && !answers.good.contains($0.depth) && !isAnchor($0.depth, of: run)
         }
-        let isForgotten =
-            last > 0 && !answers.good.contains(0) && isForgotten(run.chain[0], by: run.consulted[0] ?? [])
+        let forgotten = run.chain.indices.dropLast().filter {
+            !answers.good.contains($0) && Self.isForgotten(run.chain[$0], by: run.consulted[$0] ?? [])
+        }
+        let isForgotten = forgotten.contains(0)
         let isLeafOpen =
             material.lists.isEmpty
             ? !answers.good.contains(0) && last > 0 : isForgotten || missing.contains { $0.depth == 0 }
         if isLeafOpen {
-            let reason =
-                isForgotten
-                ? "the lists were issued after the certificate expired, so a revocation may have been removed"
-                : openReason(run.chain, material, date)
+            let reason = isForgotten ? forgottenReason : openReason(run.chain, material, date)
             let reasons = [reason] + material.weaknesses + answers.unusable
             return .init(
                 .revocation, material.isRequired ? .unsettled : .notChecked,
                 (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
         }
+        let uncovered =
+            missing.map(\.description) + forgotten.map { "\(forgottenReason) (\(run.chain[$0].subject))" }
         let verdict =
-            missing.isEmpty ? "no certificate of the chain is revoked" : "the certificate is not revoked"
+            uncovered.isEmpty ? "no certificate of the chain is revoked" : "the certificate is not revoked"
         return .init(
-            .revocation, .passed,
-            ([verdict] + missing.map(\.description) + material.weaknesses).joined(separator: "; "))
+            .revocation, .passed, ([verdict] + uncovered + material.weaknesses).joined(separator: "; "))
     }
+
+    private static let forgottenReason =
+        "the lists were issued after the certificate expired, so a revocation may have been removed"
 
     /// Whether the depth is that of an anchor above the leaf. An anchor is trusted by definition, so its revocation
     /// status need not be known (RFC 5280 6.1).

@@ -5,7 +5,7 @@ extension VerificationObjects {
     /// The entry of a certificate in an authentic list.
     enum Entry {
         case absent
-        /// The entry removes the certificate from an earlier list (removeFromCRL).
+        /// The entry of a delta list removes the certificate from an earlier list (removeFromCRL).
         case removed
         case revoked(CertificateRevocation)
     }
@@ -20,11 +20,29 @@ extension VerificationObjects {
             let signer = signers.first(where: { isSigned(list, by: $0) }),
             let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate)
         else { return nil }
+        return unsafe (self.entry(of: subject, in: encoded, list), signer)
+    }
+
+    /// Returns the entry of a C certificate in the C list of `list`. If there are several entries, a revocation that
+    /// cannot be lifted takes precedence over a hold, and a hold over removeFromCRL.
+    func entry(
+        of subject: OpaquePointer?, in encoded: OpaquePointer, _ list: EncodedRevocationList
+    ) -> Entry {
         var entry: OpaquePointer?
-        // 1 for a revocation, 2 for removeFromCRL.
         let verdict = unsafe X509_CRL_get0_by_cert(encoded, &entry, subject)
-        guard verdict > 0, let entry = unsafe entry else { return (.absent, signer) }
-        return unsafe (verdict == 1 ? .revoked(CertificateRevocation(reading: entry)) : .removed, signer)
+        guard verdict > 0, let entry = unsafe entry else { return .absent }
+        var found = unsafe [CertificateRevocation(reading: entry)]
+        // In an indirect list, the other entries can be those of other issuers.
+        if found[0].isHold || found[0].isRemoval, list.scope?.isIndirect != true {
+            let serial = unsafe X509_REVOKED_get0_serialNumber(entry)
+            found = unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(encoded)).filter {
+                unsafe ASN1_INTEGER_cmp(X509_REVOKED_get0_serialNumber(OpaquePointer($0)), serial) == 0
+            }.map { unsafe CertificateRevocation(reading: OpaquePointer($0)) }
+        }
+        // Only a delta list can remove a certificate (RFC 5280 5.3.1).
+        let revocation =
+            found.first { !$0.isHold && !$0.isRemoval } ?? found.first { !list.isDelta || !$0.isRemoval }
+        return revocation.map(Entry.revoked) ?? .removed
     }
 
     /// Whether two lists have the same contents.
@@ -112,25 +130,6 @@ extension EncodedRevocationList {
 }
 
 extension VerificationObjects {
-    /// Removes the lists whose entries cannot be decoded, or have too many issuers, and returns them with the reasons.
-    /// OpenSSL cannot use them, but a path can be valid without them.
-    func removeUnusableLists(
-        from lists: inout [EncodedRevocationList]
-    ) -> [(list: EncodedRevocationList, reason: String)] {
-        var unusable: [(list: EncodedRevocationList, reason: String)] = []
-        var usable: [EncodedRevocationList] = []
-        for list in lists {
-            do throws(CertificateError) {
-                _ = unsafe try pointer(list)
-                usable.append(list)
-            } catch {
-                unusable.append((list, error.reason))
-            }
-        }
-        lists = usable
-        return unusable
-    }
-
     /// The names of all issuers whose lists may contain a certificate: its issuer, and the signers in its distribution
     /// points.
     func listSignerKeys(of certificate: Certificate) -> [NameMatchingKey] {
@@ -155,4 +154,7 @@ extension EncodedRevocationList.Scope {
 extension CertificateRevocation {
     /// Whether the revocation can be lifted again (certificateHold, RFC 5280 5.3.1).
     var isHold: Bool { reason == Int(CRL_REASON_CERTIFICATE_HOLD) }
+
+    /// Whether the reason is removeFromCRL (RFC 5280 5.3.1).
+    fileprivate var isRemoval: Bool { reason == Int(CRL_REASON_REMOVE_FROM_CRL) }
 }

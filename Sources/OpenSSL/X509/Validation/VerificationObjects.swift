@@ -19,6 +19,7 @@ internal import COpenSSL
     private var signatures: [Pair: Bool] = [:]
     private var listSignatures:
         [ObjectIdentifier: (list: EncodedRevocationList, signers: [Certificate: Bool])] = [:]
+    private var listDefects: [ObjectIdentifier: (list: EncodedRevocationList, reason: String?)] = [:]
     private var names: [Pair: Bool] = [:]
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
@@ -84,12 +85,34 @@ internal import COpenSSL
             return false
         }
         listSignatureCount += 1
-        let verdict =
-            signer.publicKey.isLoadable
-            ? try? unsafe X509_CRL_verify(pointer(list), X509_get0_pubkey(pointer(signer))) : nil
+        let verdict = signer.publicKey.isLoadable && hasSignature(list, of: signer)
         OpenSSLError.discardQueue()
-        listSignatures[ObjectIdentifier(list), default: (list, [:])].signers[signer] = verdict == 1
-        return verdict == 1
+        listSignatures[ObjectIdentifier(list), default: (list, [:])].signers[signer] = verdict
+        return verdict
+    }
+
+    private func hasSignature(_ list: EncodedRevocationList, of signer: Certificate) -> Bool {
+        guard let certificate = unsafe try? pointer(signer) else { return false }
+        let key = unsafe X509_get0_pubkey(certificate)
+        // An unusable list can also be authentic, so its signature must not depend on its entries.
+        guard defect(of: list) == nil, let decoded = unsafe try? pointer(list) else {
+            return unsafe list.isSigned(by: key)
+        }
+        return unsafe X509_CRL_verify(decoded, key) == 1
+    }
+
+    /// The reason why `list` is unusable: its entries cannot be decoded, or have too many issuers. Nil if it is usable.
+    /// The result is cached.
+    func defect(of list: EncodedRevocationList) -> String? {
+        if let known = listDefects[ObjectIdentifier(list)] { return known.reason }
+        var reason: String?
+        do throws(CertificateError) {
+            _ = unsafe try pointer(list)
+        } catch {
+            reason = error.reason
+        }
+        listDefects[ObjectIdentifier(list)] = (list, reason)
+        return reason
     }
 
     /// Whether every name of `certificate` is well-formed and within the name constraints of `authority` (RFC 5280
@@ -239,6 +262,7 @@ internal import COpenSSL
         }
         if signatures.count > 1 << 16 { signatures = [:] }
         if listSignatures.count > 1 << 12 { listSignatures = [:] }
+        if listDefects.count > 1 << 12 { listDefects = [:] }
         if names.count > 1 << 16 { names = [:] }
     }
 }

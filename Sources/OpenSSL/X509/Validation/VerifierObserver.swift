@@ -14,6 +14,11 @@ internal import COpenSSL
 
     /// The issuer of each certificate of the path.
     private var issuers: [OpaquePointer: OpaquePointer] = unsafe [:]
+    /// The owner of the lists that the verifier uses.
+    private let objects: VerificationObjects
+
+    /// Creates an observer of a run with lists of `objects`.
+    init(_ objects: VerificationObjects) { self.objects = objects }
 
     /// Restricts the verifier to this path, leaf first.
     func pin(_ path: [OpaquePointer]) {
@@ -111,16 +116,22 @@ internal import COpenSSL
     private static func lookUp(
         _ context: OpaquePointer?, _ list: OpaquePointer?, _ certificate: OpaquePointer?
     ) -> CInt {
-        if let observer = unsafe observer(of: context), let list = unsafe list {
-            let depth = unsafe Int(X509_STORE_CTX_get_error_depth(context))
-            var entry: OpaquePointer?
-            // The result 2 means an entry that removes the certificate from the list (removeFromCRL).
-            let isRevoked = unsafe X509_CRL_get0_by_cert(list, &entry, certificate) == 1
-            let revocation = unsafe isRevoked ? entry.map { unsafe CertificateRevocation(reading: $0) } : nil
-            let signer = unsafe X509_STORE_CTX_get0_current_issuer(context)
-            unsafe observer.consulted[depth, default: []].append((list, signer, revocation))
+        let verdict = unsafe Defaults.standard.lookUp?(context, list, certificate) ?? 0
+        guard let observer = unsafe observer(of: context), let list = unsafe list,
+            let decoded = unsafe observer.objects.list(list)
+        else { return verdict }
+        let depth = unsafe Int(X509_STORE_CTX_get_error_depth(context))
+        let entry = unsafe observer.objects.entry(of: certificate, in: list, decoded)
+        let revocation: CertificateRevocation? = if case .revoked(let found) = entry { found } else { nil }
+        let signer = unsafe X509_STORE_CTX_get0_current_issuer(context)
+        unsafe observer.consulted[depth, default: []].append((list, signer, revocation))
+        // OpenSSL returns 2 for removeFromCRL, also if another entry revokes the certificate.
+        guard verdict == 2, revocation != nil else { return verdict }
+        let subject = unsafe certificate.map {
+            unsafe DistinguishedName(reading: X509_get_subject_name($0))
         }
-        return unsafe Defaults.standard.lookUp?(context, list, certificate) ?? 0
+        observer.add(Int(X509_V_ERR_CERT_REVOKED), depth: depth, subject: subject)
+        return 1
     }
 
     /// OpenSSL's own functions, to which the callbacks delegate.
