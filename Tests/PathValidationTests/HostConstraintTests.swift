@@ -64,6 +64,18 @@ struct HostConstraintTests {
         #expect(found == expected)
     }
 
+    @Test(
+        "An excluded subtree of URIs that is empty or not a host excludes every URI",
+        arguments: [
+            "", ".", "http://evil.example", "evil.example/", "evil.example:80", "*.evil.example", "..evil",
+        ])
+    func malformedSubtreesOfURIs(_ excluded: String) throws {
+        let subtree = GeneralName.uniformResourceIdentifier(excluded)
+        let name = GeneralName.uniformResourceIdentifier("http://good.example/")
+        #expect(try failures(excluded: subtree, name) == [.nameConstraints])
+        #expect(try failures(excluded: subtree, .dNSName("good.example")) == [])
+    }
+
     @Test("An excluded e-mail domain with a final dot excludes the same addresses as without it")
     func finalDotsOfMailDomains() throws {
         for (excluded, isValid) in [
@@ -118,6 +130,34 @@ struct HostConstraintTests {
             }
             #expect(trial.failures(leaf).contains(.nameConstraints) != isValid, "\(name)")
         }
+    }
+
+    @Test("A common name of one label is compared if the extended key usage includes TLS servers")
+    func commonNamesOfOneLabel() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.permittedNames = [.dNSName("corp.example")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let address = GeneralName.rfc822Name("user@good.example")
+        for (commonName, usages, isCompared) in [
+            ("Intranet", ["1.3.6.1.5.5.7.3.1"], true), ("intranet", ["1.3.6.1.4.1.311.10.3.3"], true),
+            ("intranet", [], false), ("intranet", ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"], false),
+            ("intranet", ["1.3.6.1.5.5.7.3.4"], false), ("In tranet", ["1.3.6.1.5.5.7.3.1"], false),
+        ] as [(String, [String], Bool)] {
+            let expected: [Verification.Kind] = isCompared ? [.nameConstraints] : []
+            let found = try failures(
+                excluded: .dNSName("intranet"), commonName: commonName, address, extendedKeyUsage: usages)
+            #expect(found == expected, "\(commonName) \(usages)")
+            let leaf = try authority.leaf {
+                $0.subject = try DistinguishedName([.init("CN", commonName)])
+                $0.extendedKeyUsage = usages
+            }
+            #expect(trial.failures(leaf) == expected, "\(commonName) \(usages)")
+        }
+        let host = GeneralName.dNSName("www.good.example")
+        let found = try failures(
+            excluded: .dNSName("intranet"), commonName: "intranet", host,
+            extendedKeyUsage: ["1.3.6.1.5.5.7.3.1"])
+        #expect(found == [])
     }
 
     @Test("The common name of a person is not compared with constraints on hosts")

@@ -38,6 +38,28 @@ struct MailConstraintTests {
         }
     }
 
+    @Test(
+        "An empty excluded subtree excludes every address, also with dots or an @",
+        arguments: ["", ".", "..", "@", "@."])
+    func emptySubtree(_ subtree: String) throws {
+        for name in [Self.international("d\u{E4}na@corp.example"), .rfc822Name("dana@corp.example")] {
+            #expect(try failures(name, excluded: [subtree]) == [.nameConstraints])
+        }
+        #expect(try failures(.dNSName("www.corp.example"), excluded: [subtree]) == [])
+    }
+
+    @Test("An empty excluded subtree also excludes the address of the subject")
+    func emptySubtreeAndSubject() throws {
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") { $0.excludedNames = [.rfc822Name("")] }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        let leaf = try authority.leaf {
+            $0.subject = try DistinguishedName([.init("CN", "Leaf"), .init("emailAddress", "a@b.example")])
+        }
+        #expect(trial.failures(leaf) == [.nameConstraints])
+        #expect(trial.failures(try authority.leaf()) == [])
+    }
+
     @Test("A search for paths compares addresses like the validation")
     func search() throws {
         let root = try TestAuthority.root("Root")

@@ -171,17 +171,14 @@ package struct CertificateVerifier: Sendable {
     }
 
     private func extendedKeyUsageCheck(_ leaf: Certificate, _ run: VerifierRun) -> Verification.Check {
-        let wanted = purpose?.extendedKeyUsages
-        guard expectedExtendedKeyUsage != nil || wanted != nil else {
-            return .init(.extendedKeyUsage, .notChecked, "no extended key usage is required")
+        for certificate in [leaf] + run.chain.dropFirst() {
+            guard let violation = purposeViolation(of: certificate, leaf: leaf) else { continue }
+            return .init(
+                .extendedKeyUsage, .failed,
+                certificate == leaf ? violation : violation + " (\(certificate.subject))")
         }
-        if let wanted {
-            for certificate in [leaf] + run.chain.dropFirst() where !allowsPurpose(certificate, of: leaf) {
-                let lack = "lacks " + Self.names(wanted, separator: " or ")
-                return .init(
-                    .extendedKeyUsage, .failed,
-                    certificate == leaf ? lack : lack + " (\(certificate.subject))")
-            }
+        guard expectedExtendedKeyUsage != nil || purpose?.extendedKeyUsages != nil else {
+            return .init(.extendedKeyUsage, .notChecked, "no extended key usage is required")
         }
         guard let usages = leaf.extendedKeyUsage else {
             if leaf.defects.contains(where: { $0.contains("extended key usage extension") }) {
@@ -200,15 +197,41 @@ package struct CertificateVerifier: Sendable {
     /// The anyExtendedKeyUsage of RFC 5280 4.2.1.12.
     static let anyExtendedKeyUsage = "2.5.29.37.0"
 
-    /// Whether the extended key usages of a certificate on the path of `leaf` allow the purpose; true if the purpose
-    /// requires none.
+    /// Whether the extended key usages and a critical Netscape certificate type of a certificate on the path of `leaf`
+    /// allow the purpose; true if the purpose requires none.
     package func allowsPurpose(_ certificate: Certificate, of leaf: Certificate) -> Bool {
-        guard let purpose, let wanted = purpose.extendedKeyUsages else { return true }
-        guard let usages = certificate.extendedKeyUsage else {
-            return certificate != leaf || !purpose.needsExtendedKeyUsage
+        purposeViolation(of: certificate, leaf: leaf) == nil
+    }
+
+    /// The reason why a certificate on the path of `leaf` does not allow the purpose; nil if it does.
+    private func purposeViolation(of certificate: Certificate, leaf: Certificate) -> String? {
+        guard let purpose else { return nil }
+        let isLeaf = certificate == leaf
+        if let types = purpose.netscapeTypes, let type = certificate.criticalExtension(Self.netscapeType),
+            Self.firstOctet(ofBitString: type) & (isLeaf ? types.endEntity : types.authority) == 0
+        {
+            return "has a critical Netscape certificate type that does not permit the purpose"
         }
-        if purpose.acceptsAnyExtendedKeyUsage, usages.contains(Self.anyExtendedKeyUsage) { return true }
-        return !Set(usages).isDisjoint(with: wanted)
+        guard let wanted = purpose.extendedKeyUsages else { return nil }
+        let lack = "lacks " + Self.names(wanted, separator: " or ")
+        guard let usages = certificate.extendedKeyUsage else {
+            return isLeaf && purpose.needsExtendedKeyUsage ? lack : nil
+        }
+        if purpose.acceptsAnyExtendedKeyUsage, usages.contains(Self.anyExtendedKeyUsage) { return nil }
+        if Set(usages).isDisjoint(with: wanted) { return lack }
+        guard isLeaf, purpose.needsOnlyExtendedKeyUsage,
+            usages.count != 1 || certificate.criticalExtension(Self.extendedKeyUsageType) == nil
+        else { return nil }
+        return "the extension is not critical, or contains other usages than \(Self.names(wanted))"
+    }
+
+    private static let extendedKeyUsageType = "2.5.29.37"
+    private static let netscapeType = "2.16.840.1.113730.1.1"
+
+    /// The first octet of the bits in the DER of a short BIT STRING; 0 if there is none.
+    private static func firstOctet(ofBitString der: [UInt8]) -> UInt8 {
+        guard let element = DERElement(der), element.tag == .bitString else { return 0 }
+        return element.octets.dropFirst().first ?? 0
     }
 
     /// Extended key usages in readable form.
@@ -238,6 +261,14 @@ package struct CertificateVerifier: Sendable {
         }
         return run.check(
             .strength, passed: "every key and signature of the path reaches security level \(securityLevel)")
+    }
+}
+
+extension Certificate {
+    /// The contents of the first critical extension of a type; nil if there is none. Each call parses the certificate
+    /// again.
+    fileprivate func criticalExtension(_ oid: String) -> [UInt8]? {
+        extensions.first { $0.isCritical && $0.oid == oid }?.value
     }
 }
 

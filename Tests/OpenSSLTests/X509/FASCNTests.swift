@@ -109,15 +109,19 @@ struct CertificatePurposeTests {
 
     @Test("Only the leaf needs the extended key usage, and any purpose does not include time stamps")
     func permitted() throws {
-        func certificate(_ purposes: [String]) throws -> Certificate {
+        func certificate(
+            _ purposes: [String], _ extensions: [CertificateExtension] = []
+        ) throws -> Certificate {
             var template = CertificateTemplate(
                 subject: try DistinguishedName([.init("CN", "A")]), serialNumber: [1],
                 notBefore: .init(timeIntervalSince1970: 0), notAfter: .init(timeIntervalSince1970: 1_000))
             template.extendedKeyUsage = purposes
+            template.extensions = extensions
             return try CertificateIssuer(selfSigned: template, privateKey: .generate(.p256)).certificate
         }
         let (plain, other) = (try certificate([]), try certificate([]))
-        let (any, stamps) = (try certificate(["2.5.29.37.0"]), try certificate(["1.3.6.1.5.5.7.3.8"]))
+        let any = try certificate(["2.5.29.37.0"])
+        let stamps = try certificate([], [.purposes([8], isCritical: true)])
         var verifier = CertificateVerifier()
         verifier.purpose = .timestampsign
         #expect(!verifier.allowsPurpose(plain, of: plain) && verifier.allowsPurpose(other, of: plain))

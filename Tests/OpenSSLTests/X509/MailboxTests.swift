@@ -49,12 +49,12 @@ struct MailboxTests {
         }
     }
 
-    @Test("A subtree is one address, a host, or the hosts below it")
+    @Test("A subtree is one address, a host, or the hosts below it, and an empty host is every host")
     func subtrees() throws {
         let mailbox = try #require(ConstrainedMailbox("\"a\\\"b\"@Sub.m.example", isInternational: false))
         for subtree in [
             "sub.m.example", "SUB.M.EXAMPLE", ".m.example", ".Example", "\"a\\\"b\"@sub.m.example",
-            "@sub.m.example",
+            "@sub.m.example", "", "@", "\"a\\\"b\"@",
         ] {
             #expect(mailbox.isWithin(subtree), "\(subtree)")
         }
@@ -62,9 +62,23 @@ struct MailboxTests {
         #expect(escaped.isWithin("a\\b@m.example") && !escaped.isWithin("ab@m.example"))
         for subtree in [
             "m.example", "ub.m.example", ".sub.m.example", "A\"b@sub.m.example", "b@sub.m.example",
-            "\"a\\\"b\"@m.example", "",
+            "\"a\\\"b\"@m.example", "b@",
         ] {
             #expect(!mailbox.isWithin(subtree), "\(subtree)")
         }
+    }
+
+    @Test("A host of 340 international labels is rejected about as quickly as one of 34")
+    func manyLabels() {
+        func time(_ labels: Int) -> Duration {
+            let address = "a@" + [String](repeating: "\u{FC}", count: labels).joined(separator: ".")
+            let runs = (0..<5).map { _ in
+                ContinuousClock().measure {
+                    for _ in 0..<20 { #expect(ConstrainedMailbox(address, isInternational: true) == nil) }
+                }
+            }
+            return runs.min() ?? .zero
+        }
+        #expect(time(340) < time(34) * 5)
     }
 }

@@ -69,6 +69,17 @@ extension [UInt8] {
     }
 }
 
+extension CertificateExtension {
+    /// An extended key usage of purposes of RFC 5280 4.2.1.12, each given by its last number.
+    static func purposes(_ numbers: [UInt8], isCritical: Bool) -> CertificateExtension {
+        let identifiers = numbers.flatMap { number -> [UInt8] in
+            [0x06, 0x08, 0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, number]
+        }
+        return CertificateExtension(
+            oid: "2.5.29.37", isCritical: isCritical, value: [0x30, UInt8(identifiers.count)] + identifiers)
+    }
+}
+
 /// A change to a certificate template, as an argument of a test.
 struct TemplateChange: Sendable {
     let apply: @Sendable (inout CertificateTemplate) -> Void

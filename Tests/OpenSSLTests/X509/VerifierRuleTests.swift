@@ -95,7 +95,7 @@ struct VerifierRuleTests {
                 ([server], [email], .smimesign, false), ([server, email], [email], .smimesign, true),
                 ([anyUsage], [anyUsage], .smimesign, true), ([email], [server], .smimesign, false),
                 ([email], [], .smimesign, true), ([server], [], .smimesign, false),
-                ([], ["1.3.6.1.5.5.7.3.8"], .timestampsign, true), ([], [], .timestampsign, false),
+                ([], ["1.3.6.1.5.5.7.3.8"], .timestampsign, false), ([], [], .timestampsign, false),
                 (["1.3.6.1.5.5.7.3.8"], [], .timestampsign, false),
             ]
         for (authority, leaf, purpose, isAllowed) in extended {
@@ -104,6 +104,58 @@ struct VerifierRuleTests {
                 leaf: { $0.extendedKeyUsage = leaf }
             ) { $0.purpose = purpose }
             #expect(outcome == (isAllowed ? .passed : .failed), "\(authority) \(leaf) \(purpose)")
+        }
+    }
+
+    @Test("The extended key usage of a time stamp signer is critical and contains only time stamping")
+    func timeStamps() throws {
+        for (numbers, isCritical, isAllowed) in [
+            ([8], true, true), ([8], false, false), ([8, 1], true, false), ([1, 8], true, false),
+            ([8, 8], true, false), ([1], true, false),
+        ] as [([UInt8], Bool, Bool)] {
+            let usage = CertificateExtension.purposes(numbers, isCritical: isCritical)
+            let outcome = try Self.outcome(
+                .extendedKeyUsage, authority: { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.8", Self.server] },
+                leaf: { $0.extensions = [usage] }
+            ) { $0.purpose = .timestampsign }
+            #expect(outcome == (isAllowed ? .passed : .failed), "\(numbers) \(isCritical)")
+        }
+    }
+
+    private static func netscapeType(_ bits: UInt8, isCritical: Bool) -> CertificateExtension {
+        CertificateExtension(
+            oid: "2.16.840.1.113730.1.1", isCritical: isCritical, value: [0x03, 0x02, 0x00, bits])
+    }
+
+    @Test("A critical Netscape certificate type of the leaf must permit the purpose")
+    func netscapeTypes() throws {
+        for (bits, purpose, isAllowed) in [
+            (0x10, .sslserver, false), (0x40, .sslserver, true), (0x80, .sslserver, false),
+            (0x80, .sslclient, true), (0x10, .smimesign, false), (0x30, .smimesign, true),
+            (0x20, .smimeencrypt, true), (0xFF, .crlsign, false), (0x00, .any, true),
+        ] as [(UInt8, CertificatePurpose, Bool)] {
+            for isCritical in [false, true] {
+                let type = Self.netscapeType(bits, isCritical: isCritical)
+                let outcome = try Self.outcome(.extendedKeyUsage, leaf: { $0.extensions = [type] }) {
+                    $0.purpose = purpose
+                }
+                let isRejected = isCritical && !isAllowed
+                #expect((outcome == .failed) == isRejected, "\(bits) \(purpose) \(isCritical)")
+            }
+        }
+    }
+
+    @Test("A critical Netscape certificate type of an authority must permit authorities for the purpose")
+    func netscapeAuthorities() throws {
+        for (bits, purpose, isAllowed) in [
+            (0x04, .sslserver, true), (0x40, .sslserver, false), (0x02, .smimesign, true),
+            (0x04, .smimesign, false), (0x00, .any, true),
+        ] as [(UInt8, CertificatePurpose, Bool)] {
+            let type = Self.netscapeType(bits, isCritical: true)
+            let outcome = try Self.outcome(.extendedKeyUsage, authority: { $0.extensions = [type] }) {
+                $0.purpose = purpose
+            }
+            #expect((outcome == .failed) == !isAllowed, "\(bits) \(purpose)")
         }
     }
 

@@ -58,6 +58,20 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// The bits of a Netscape certificate type that permit the purpose, in its first octet, for end entities and for
+    /// authorities. Nil means that any type is suitable.
+    var netscapeTypes: (endEntity: UInt8, authority: UInt8)? {
+        switch self {
+        case .any: nil
+        case .sslclient: (0x80, 0x04)
+        case .sslserver: (0x40, 0x04)
+        case .smimesign, .smimeencrypt: (0x20, 0x02)
+        case .codesign: (0x10, 0x01)
+        // Netscape defined no bits for these purposes.
+        case .smartcardLogon, .timestampsign, .ocsphelper, .crlsign: (0, 0)
+        }
+    }
+
     /// Whether the leaf must have the extension. If false, a leaf without it is unrestricted.
     package var needsExtendedKeyUsage: Bool {
         switch self {
@@ -65,6 +79,9 @@ package enum CertificatePurpose: String, Sendable, Hashable, CaseIterable {
         case .smartcardLogon, .codesign, .timestampsign, .ocsphelper: true
         }
     }
+
+    /// Whether the leaf's extension must be critical and contain no other usage (RFC 3161 2.3).
+    var needsOnlyExtendedKeyUsage: Bool { self == .timestampsign }
 
     /// Whether anyExtendedKeyUsage (RFC 5280 4.2.1.12) also permits this purpose. RFC 3161 and RFC 6960 require their
     /// own usages.

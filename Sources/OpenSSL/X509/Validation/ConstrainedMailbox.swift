@@ -30,17 +30,17 @@ struct ConstrainedMailbox: Sendable {
     }
 
     /// Whether the address is in the subtree of a constraint: one address, all addresses of a host, or, if the subtree
-    /// begins with a full stop, all addresses of the hosts below it.
+    /// begins with a full stop, all addresses of the hosts below it. An empty host matches every host.
     func isWithin(_ subtree: String) -> Bool {
         let scalars = subtree.unicodeScalars
         guard let at = scalars.lastIndex(of: "@") else {
             let base = subtree.lowercased()
-            return base.hasPrefix(".") ? host.hasSuffix(base) : host == base
+            return base.hasPrefix(".") ? host.hasSuffix(base) : base.isEmpty || host == base
         }
         let local = scalars[..<at]
         let content = Self.contentOfQuotes(local) ?? Array(String(local).utf8)
-        return host == String(scalars[scalars.index(after: at)...]).lowercased()
-            && (content.isEmpty || content == localPart)
+        let base = String(scalars[scalars.index(after: at)...]).lowercased()
+        return (base.isEmpty || host == base) && (content.isEmpty || content == localPart)
     }
 
     // MARK: - The local part
@@ -79,9 +79,14 @@ struct ConstrainedMailbox: Sendable {
             return nil
         }
         var labels: [String] = []
+        var length = 0
         for label in host.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false) {
-            guard let canonical = canonical(label: String(label)) else { return nil }
+            // Converting a label to its A-label takes about 10 µs.
+            guard length <= GeneralName.longestHost, let canonical = canonical(label: String(label)) else {
+                return nil
+            }
             labels.append(canonical)
+            length += canonical.utf8.count + 1
         }
         let canonical = labels.joined(separator: ".")
         return GeneralName.isHost(canonical[...]) ? canonical : nil

@@ -60,9 +60,12 @@ extension VerificationObjects {
     /// OpenSSL does not find every such name:
     ///
     /// - It compares a SmtpUTF8Mailbox only with hosts, and local parts with their quotation marks.
-    /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards and malformed
-    ///   host names in common names.
+    /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards, malformed host
+    ///   names and host names of one label in common names.
     /// - An excluded host with a final dot excludes nothing, because names have no final dot.
+    /// - An empty excluded subtree of addresses or URIs excludes nothing, nor does a subtree of URIs that is not a host,
+    ///   such as `http://evil.com`.
+    /// - In directory names, it ignores only the case of ASCII letters, and does not normalize other characters.
     func rejectedName(
         of certificate: Certificate, under authority: Certificate
     ) -> (name: GeneralName, code: Int)? {
@@ -71,6 +74,9 @@ extension VerificationObjects {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
         if let rejected = rejectedCommonName(of: certificate, constraints) { return rejected }
+        if let name = excludedDirectoryName(of: certificate, constraints.excludedNames) {
+            return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
+        }
         let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
         guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
@@ -86,8 +92,8 @@ extension VerificationObjects {
     }
 
     /// The first common name of `certificate` that is below an excluded host or not below a permitted one, although OpenSSL
-    /// does not compare it: it contains a wildcard, or is malformed, such as `www.evil.com.` or `www-.evil.com`. Nil if
-    /// there is none.
+    /// does not compare it: it contains a wildcard, has one label, or is malformed, such as `www.evil.com.` or
+    /// `www-.evil.com`. Nil if there is none.
     private func rejectedCommonName(
         of certificate: Certificate, _ constraints: AuthorityConstraints
     ) -> (name: GeneralName, code: Int)? {
@@ -123,11 +129,12 @@ extension VerificationObjects {
     }
 
     /// The first wildcard of `certificate` that matches one of the excluded hosts, or name below an excluded host with a
-    /// final dot; nil if there is none.
+    /// final dot; nil if there is none. An excluded subtree of URIs that is not a host excludes every URI.
     private func excludedHost(of certificate: Certificate, _ excluded: [GeneralName]) -> GeneralName? {
         let parents = Set(excluded.compactMap(\.withoutFinalDots.parentDomain))
         let dotted = excluded.filter { $0.withoutFinalDots != $0 }.map(\.withoutFinalDots)
-        guard !parents.isEmpty || !dotted.isEmpty else { return nil }
+        let excludesURIs = excluded.contains(where: \.isMalformedURISubtree)
+        guard !parents.isEmpty || !dotted.isEmpty || excludesURIs else { return nil }
         let domains = Set(dotted.filter { $0.kind == .dNSName }.compactMap(\.host))
         let hosts = Set(dotted.filter { $0.kind == .uniformResourceIdentifier }.compactMap(\.host))
         return (certificate.subjectAlternativeNames + Self.commonHosts(of: certificate)).first { name in
@@ -137,21 +144,46 @@ extension VerificationObjects {
                     || !name.isMalformedHost
                         && GeneralName.isHost(text.lowercased(), within: domains, isDomain: true)
             case .uniformResourceIdentifier:
-                name.hostOfURI.map { GeneralName.isHost($0, within: hosts, isDomain: false) } == true
+                excludesURIs
+                    || name.hostOfURI.map { GeneralName.isHost($0, within: hosts, isDomain: false) } == true
             default: false
             }
         }
     }
 
-    /// The common names of a certificate that programs may accept as host names: those that have its characters and a dot or
-    /// a wildcard, if no alternative name is a host name and the certificate is neither an authority's nor a person's.
+    /// The subject or the first directory name of `certificate` that is below an excluded one after string preparation;
+    /// nil if there is none.
+    private func excludedDirectoryName(
+        of certificate: Certificate, _ excluded: [GeneralName]
+    ) -> GeneralName? {
+        let subtrees = excluded.compactMap(\.directory).map { PreparedName($0) }
+        guard let depth = subtrees.map(\.relativeNames.count).max() else { return nil }
+        let names = [GeneralName.directoryName(certificate.subject)] + certificate.subjectAlternativeNames
+        return names.first { name in
+            // Constraints do not apply to an empty subject (RFC 5280 4.2.1.10).
+            guard let directory = name.directory, !directory.isEmpty else { return false }
+            let prepared = PreparedName(directory, mostRelativeNames: depth)
+            return subtrees.contains(where: prepared.isWithin)
+        }
+    }
+
+    /// The common names of a certificate that consist of characters of host names and wildcards, if no alternative name
+    /// is a host name and the certificate is neither an authority's nor a person's. A name without a dot and without a
+    /// wildcard is included only if the extended key usages include TLS servers.
     private static func commonHosts(of certificate: Certificate) -> [GeneralName] {
         guard !certificate.isCertificateAuthority, !hasNamesOfPersons(certificate),
             !certificate.subjectAlternativeNames.contains(where: { $0.kind == .dNSName })
         else { return [] }
-        return certificate.subject.values(of: "2.5.4.3").map { .dNSName($0) }
-            .filter(\.withoutFinalDots.isHostLike)
+        let isServer = certificate.extendedKeyUsage?.contains(where: serverUsages.contains) == true
+        return certificate.subject.values(of: "2.5.4.3").map { GeneralName.dNSName($0) }
+            .filter { $0.withoutFinalDots.isHostLike(requiresDot: !isServer) }
     }
+
+    /// The extended key usages of TLS servers: server authentication, and Netscape's and Microsoft's Server Gated
+    /// Cryptography.
+    private static let serverUsages =
+        (CertificatePurpose.sslserver.extendedKeyUsages ?? [])
+        + ["2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"]
 
     /// Whether no common name of a certificate is a host name: the extended key usages do not include TLS servers, or they
     /// do not require them and the last label of every name has ten digits, as in `DOE.JANE.1234567890`. A name with a
@@ -159,12 +191,8 @@ extension VerificationObjects {
     static func hasNamesOfPersons(_ certificate: Certificate) -> Bool {
         let names = certificate.subject.values(of: "2.5.4.3")
         guard names.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) else { return false }
-        // In addition to server authentication, those of Netscape's and Microsoft's Server Gated Cryptography.
-        let servers =
-            (CertificatePurpose.sslserver.extendedKeyUsages ?? [])
-            + ["2.16.840.1.113730.4.1", "1.3.6.1.4.1.311.10.3.3"]
         if let usages = certificate.extendedKeyUsage {
-            if usages.contains(where: servers.contains) { return false }
+            if usages.contains(where: serverUsages.contains) { return false }
             if !usages.contains(CertificateVerifier.anyExtendedKeyUsage) { return true }
         }
         return names.allSatisfy { name in
@@ -253,11 +281,13 @@ extension GeneralName {
         return !Self.isHost(name.hasPrefix("*.") ? name.dropFirst(2) : name[...])
     }
 
-    /// Whether a host name consists of the characters of host names and wildcards, and contains a dot or a wildcard. It may
-    /// be malformed; some programs compare it nevertheless.
-    var isHostLike: Bool {
-        guard case .dNSName(let name) = self else { return false }
-        return name.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "*")].contains($0) }
+    /// Whether a host name consists of the characters of host names and wildcards. It may be malformed; some programs
+    /// compare it nevertheless.
+    ///
+    /// - Parameter requiresDot: Whether the name must contain a dot or a wildcard.
+    func isHostLike(requiresDot: Bool) -> Bool {
+        guard case .dNSName(let name) = self, !name.isEmpty else { return false }
+        return (!requiresDot || name.utf8.contains { ".*".utf8.contains($0) })
             && name.utf8.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
                     || ".*-_".utf8.contains(byte)
@@ -290,6 +320,18 @@ extension GeneralName {
         case .uniformResourceIdentifier(let text): .uniformResourceIdentifier(trimmed(text))
         default: self
         }
+    }
+
+    /// Whether the name, as an excluded subtree of URIs, is neither a host nor a domain with a dot in front (RFC 5280
+    /// 4.2.1.10); false for other names.
+    var isMalformedURISubtree: Bool {
+        guard case .uniformResourceIdentifier(let text) = withoutFinalDots else { return false }
+        return !Self.isHost(text.hasPrefix(".") ? text.dropFirst() : text[...])
+    }
+
+    /// The distinguished name; nil for other names.
+    var directory: DistinguishedName? {
+        if case .directoryName(let name) = self { name } else { nil }
     }
 
     /// The host of a constraint on host names or URIs, in lower case; nil for other constraints.
@@ -331,10 +373,13 @@ extension GeneralName {
         return text
     }
 
+    /// The maximum length of a host name in octets (RFC 1035 3.1, without the length octets at both ends).
+    static let longestHost = 253
+
     /// Whether each label of a name is non-empty and contains only letters, digits, hyphens (RFC 1034 3.5) and
     /// underscores, which are common although the RFC forbids them.
     static func isHost(_ name: Substring) -> Bool {
-        guard name.utf8.count <= 253 else { return false }
+        guard name.utf8.count <= longestHost else { return false }
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.utf8.count)
                 && label.utf8.allSatisfy {
