@@ -93,7 +93,8 @@ let package = Package(
 
         // Mail that is signed and encrypted.
         .target(
-            name: "SecureMail", dependencies: ["Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory"]),
+            name: "SecureMail",
+            dependencies: ["CLinux", "Diagnostics", "OpenSSL", "PrivateFiles", "SecretMemory"]),
 
         // The simulated device.
         .target(

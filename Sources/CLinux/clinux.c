@@ -72,6 +72,10 @@ int clinux_column_count(uint32_t character) {
     return count < 0 ? 1 : count;
 }
 
+bool clinux_contains(const void *bytes, size_t count, const void *pattern, size_t pattern_count) {
+    return bytes != NULL && memmem(bytes, count, pattern, pattern_count) != NULL;
+}
+
 int clinux_rename_to_free(const char *source, const char *target) {
     return renameat2(AT_FDCWD, source, AT_FDCWD, target, RENAME_NOREPLACE) == 0 ? 0 : errno;
 }

@@ -46,10 +46,23 @@ struct HeaderLines {
             }
         }
         guard colon == nil, isInComment else { return nil }
-        // OpenSSL removes a quote at the beginning of a name.
-        let text = line.drop { [0x20, 0x09, 0x22].contains($0) }
-            .map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        let isFound = !hasField && text.starts(with: "content-".utf8) || text.contains("boundary".utf8)
-        return isFound ? "contains a comment in which some programs find another field" : nil
+        let isField = !hasField && Self.name(line, before: ":") == "content-type"
+        let isParameter = line.split(separator: UInt8(ascii: ";")).contains {
+            Self.name($0, before: "=") == "boundary"
+        }
+        return isField || isParameter
+            ? "contains a comment in which some programs find another field or parameter" : nil
+    }
+
+    /// The name before a character as OpenSSL reads it, in lower case: without white space and quotes at its ends. Empty
+    /// if the bytes do not contain the character.
+    private static func name(_ bytes: ArraySlice<UInt8>, before end: Unicode.Scalar) -> String {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: end)) else { return "" }
+        let name = bytes[..<end].drop(while: isRemoved).reversed().drop(while: isRemoved).reversed()
+        return String(decoding: name, as: UTF8.self).lowercased()
+    }
+
+    private static func isRemoved(_ byte: UInt8) -> Bool {
+        (0x09...0x0D).contains(byte) || byte == 0x20 || byte == UInt8(ascii: "\"")
     }
 }

@@ -25,15 +25,22 @@ struct HiddenMessage {
     /// Whether the first lines of a file, or those that a reader returns next, declare a media type. Empty lines before them
     /// are skipped.
     ///
+    /// - Parameter mostBytes: The number of bytes after which the search ends.
     /// - Throws: `FileError`.
-    static func declaresType(_ descriptor: CInt, from start: LineReader? = nil) throws -> Bool {
+    static func declaresType(
+        _ descriptor: CInt, from start: LineReader? = nil, mostBytes: Int = MailLimits.headers
+    ) throws -> Bool {
         // Other readers of the file continue at this position.
         let position = lseek(descriptor, 0, SEEK_CUR)
         defer { lseek(descriptor, position, SEEK_SET) }
         var reader = try start ?? LineReader(descriptor)
         var size = 0
         var isFound = false
-        while size <= MailLimits.headers, let line = try reader.next() {
+        // The end of the previous piece of a long line.
+        var tail: [UInt8] = []
+        while size <= mostBytes {
+            let isLineStart = reader.isAtLineStart
+            guard let line = try reader.next() else { break }
             size += line.count
             if line.withoutLineEnd.isEmpty {
                 if isFound { break }
@@ -41,7 +48,8 @@ struct HiddenMessage {
             }
             isFound = true
             // Some programs end lines at other characters, too, so the name can be anywhere in the line.
-            let text = line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            let text = (isLineStart ? [] : tail) + line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            tail = Array(text.suffix(100))
             for range in text.ranges(of: Array("content-type".utf8)) {
                 let rest = text[range.upperBound...].drop { $0 == 0x20 || $0 == 0x09 }
                 if rest.first == UInt8(ascii: ":") { return true }

@@ -94,7 +94,7 @@ package struct MailHeader: Sendable {
                 isName(line[..<$0], isCommon: isFile && fields.isEmpty) ? $0 : nil
             }
             // Mailbox files put this line before each message.
-            let isMailboxLine = fields.isEmpty && line.starts(with: "From ".utf8)
+            let isMailboxLine = size == 0 && line.starts(with: "From ".utf8)
             if continues || colon != nil || isMailboxLine {
                 // The reader returns a line that is longer than a chunk in pieces.
                 while line.last != 0x0A, size + line.count <= MailLimits.headers,
@@ -237,6 +237,7 @@ struct ContentType: Sendable {
     ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
         var parameters: [(name: String, value: String)] = []
         var isAmbiguous = false
+        var isAfterBoundary = false
         // All programs ignore semicolons at the end.
         var isAtEnd = false
         while rest.popFirst() != nil {
@@ -262,9 +263,10 @@ struct ContentType: Sendable {
                 let plain = rest.prefix { $0 != ";" }
                 rest = rest.dropFirst(plain.count)
                 text = String(plain).trimmedOfBlanks
-                if !isUnquotedValue(text, of: name.lowercased()) { isAmbiguous = true }
+                if !isUnquotedValue(text, of: name.lowercased(), isAfterBoundary) { isAmbiguous = true }
             }
             parameters.append((name.lowercased(), text))
+            if name.lowercased() == "boundary" { isAfterBoundary = true }
         }
         return (parameters, isAmbiguous)
     }
@@ -277,9 +279,10 @@ struct ContentType: Sendable {
     }
 
     /// Whether a text without quotes is the value of a parameter: a token, or a media type or Content-ID where one is
-    /// expected. Many programs write these without quotes, although RFC 2045 does not allow it.
-    private static func isUnquotedValue(_ text: String, of name: String) -> Bool {
-        guard ["protocol", "type", "start"].contains(name) else { return isToken(text) }
+    /// expected. Many programs write these without quotes, although RFC 2045 does not allow it. Camel reads no parameter
+    /// after them, so they must follow the boundary.
+    private static func isUnquotedValue(_ text: String, of name: String, _ isAfterBoundary: Bool) -> Bool {
+        guard isAfterBoundary, ["protocol", "type", "start"].contains(name) else { return isToken(text) }
         return isToken(text.filter { !"/<>@".contains($0) })
     }
 
@@ -315,6 +318,22 @@ extension MailHeader {
     /// The number in the name of a divided parameter, such as `name*1*` (RFC 2231, 3); 0 for other names.
     private static func partNumber(_ name: String) -> Int {
         name.split(separator: "*").dropFirst().first.flatMap { Int($0) } ?? 0
+    }
+}
+
+extension MailHeader {
+    /// Whether a value of MIME-Version is 1.0, apart from comments (RFC 2045, 4).
+    static func isCurrentVersion(_ value: String) -> Bool {
+        var rest = value.unicodeScalars[...]
+        var text = String.UnicodeScalarView()
+        while let scalar = rest.popFirst() {
+            if scalar == "(" {
+                guard rest.skipComment() else { return false }
+            } else if scalar != " ", scalar != "\t" {
+                text.append(scalar)
+            }
+        }
+        return String(text) == "1.0"
     }
 }
 

@@ -45,8 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
-    /// Whether OpenSSL could decode other Base64 than the declared body. It ignores the declared encoding of the whole
-    /// message, always decodes Base64, and skips the lines before it, as well as a long first line.
+    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of the whole message,
+    /// always decodes Base64, and skips the lines before it, as well as a long first line. By default it also searches
+    /// bare CMS for the fields of a message.
     private var hasOtherBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
@@ -63,6 +64,7 @@ struct MessageForm {
             // bytes.
             if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
                 (header, type) = (nil, defaultType)
+                hasOtherBase64 = try HiddenMessage.declaresType(descriptor, mostBytes: .max)
                 kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
                 return
             }
@@ -70,6 +72,7 @@ struct MessageForm {
                 || first.starts(with: "-----BEGIN PKCS7-----".utf8)
             {
                 (header, type) = (nil, defaultType)
+                hasOtherBase64 = try HiddenMessage.declaresType(descriptor, mostBytes: .max)
                 kind = .cms(EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) })
                 return
             }
@@ -189,7 +192,10 @@ extension MessageForm {
     /// - Parameter owner: The name of the entity, such as `part 1`.
     /// - Returns: A sentence without a full stop.
     func ambiguity(of owner: String) -> String? {
-        guard let header else { return nil }
+        guard let header else {
+            return hasOtherBase64
+                ? "\(owner) contains fields of another message, which some programs read" : nil
+        }
         if let ambiguity = header.lineAmbiguity { return "the header of \(owner) \(ambiguity)" }
         if header.hasSeveralEncodings {
             return "the header of \(owner) contains different transfer encodings"
@@ -204,9 +210,9 @@ extension MessageForm {
         if !encodings.contains(header.transferEncoding) {
             return "the transfer encoding of \(owner) is not allowed for its media type"
         }
-        // Some programs read the message as text if it declares another version (RFC 2045, 4). A comment may follow.
+        // Some programs read the message as text if it declares another version.
         let versions = header.fields.filter { $0.is("MIME-Version") }.map(\.value)
-        if versions.contains(where: { $0.split { " \t(".contains($0) }.first != "1.0" }) {
+        if !versions.allSatisfy(MailHeader.isCurrentVersion) {
             return "\(owner) has another MIME version than 1.0"
         }
         // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.

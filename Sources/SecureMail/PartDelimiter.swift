@@ -1,4 +1,4 @@
-private import Glibc
+private import CLinux
 internal import PrivateFiles
 
 /// The line between the parts of a multipart message (RFC 2046, 5.1.1).
@@ -30,20 +30,8 @@ struct PartDelimiter {
 
     /// Whether the bytes contain the delimiter.
     fileprivate func isContained(in bytes: ArraySlice<UInt8>) -> Bool {
-        // Lines of hyphens are common, so the search is for the first other character.
-        let place = start.firstIndex { $0 != UInt8(ascii: "-") } ?? 0
-        return unsafe bytes.withUnsafeBytes { buffer in
-            guard let base = buffer.baseAddress else { return false }
-            var position = place
-            while position <= buffer.count - (start.count - place),
-                let found = unsafe memchr(base + position, CInt(start[place]), buffer.count - position)
-            {
-                position = unsafe UnsafeRawPointer(found) - base
-                let candidate = unsafe buffer[(position - place)...].prefix(start.count)
-                if unsafe candidate.elementsEqual(start) { return true }
-                position += 1
-            }
-            return false
+        unsafe bytes.withUnsafeBytes { buffer in
+            unsafe clinux_contains(buffer.baseAddress, buffer.count, start, start.count)
         }
     }
 

@@ -159,7 +159,8 @@ struct LineEndTests: MailSuite {
             "x y=1; \(boundary)", "*=1; \(boundary)", "=1; \(boundary)", "; \(boundary)", "x=; \(boundary)",
             "x=\r\n boundary=c; \(boundary)", "x=\"a;\r\n boundary=c\"; \(boundary)", "x=a\r\n ; \(boundary)",
             "boundary; \(boundary)", "x=\"a\" b; \(boundary)", "x=a,b; \(boundary)", "x=a b; \(boundary)",
-            "x=\u{85}; \(boundary)", "x=a@b; \(boundary)", "x=a/b; \(boundary)", "\u{212A}=1; \(boundary)",
+            "type=text/html; \(boundary)", "start=<a@m.example>; \(boundary)", "x=\u{85}; \(boundary)",
+            "x=a@b; \(boundary)", "x=a/b; \(boundary)", "\u{212A}=1; \(boundary)",
         ] {
             let mail = message.replacing(boundary, with: other)
             #expect(try failure(mail) == .malformed, "\(other)")
@@ -170,10 +171,12 @@ struct LineEndTests: MailSuite {
         }
         let plain = message.replacing("\"application/pkcs7-signature\"", with: "application/pkcs7-signature")
         #expect(plain != message)
-        #expect(try failure(plain) == nil)
+        // The protocol is before the boundary.
+        #expect(try failure(plain) == .malformed)
         for other in [
             boundary + ";", boundary + " ; ", "x=\"a;b\";\r\n\t\(boundary)",
-            "type=text/html; x-y.z*0=\"a b\"; \(boundary)",
+            "\(boundary); type=text/html; x-y.z*0=\"a b\"",
+            "\(boundary); protocol=application/pkcs7-signature",
         ] {
             #expect(try failure(message.replacing(boundary, with: other)) == nil, "\(other)")
         }
@@ -201,7 +204,8 @@ struct LineEndTests: MailSuite {
             ("X: " + String(repeating: "a", count: 995), false),
             ("X: " + String(repeating: "a", count: 996), true),
             (" " + String(repeating: "a", count: 998), true),
-            ("X: (\r\n \"Boundary\"=a)", true), ("X: (a)\r\n boundary=a", false),
+            ("X: (\r\n \"Boundary\" =a)", true), ("X: (\r\n a; boundary=a)", true),
+            ("X: (a)\r\n boundary=a", false), ("X: (\r\n at the boundary; a=b", false),
             ("X: (\r\n Content-Type: a/b)", false),
         ])
     func unclearFields(_ line: String, _ isAmbiguous: Bool) throws {
@@ -215,6 +219,7 @@ struct LineEndTests: MailSuite {
         "A header is ambiguous if OpenSSL ignores its first lines, but not the lines that continue them",
         arguments: [
             ("X: (\r\n Content-Type: a/b)", true), ("X: (\r\n\t\"content-type\": a/b)", true),
+            ("X: (\r\n \u{B}Content-Type\u{C}: a/b)", true), ("X: (\r\n content-filter: a", false),
             ("X: (\r\nY: (\r\n Content-Type: a/b", true), ("X: (a) (\r\n Content-Type: a/b", true),
             ("X: (a)\r\n Content-Type: a/b", false), ("X: (\r\n a (Content-Type: a/b", false),
             ("X: (\r\nY: b\r\n Content-Type: a/b", false),
@@ -265,11 +270,34 @@ struct LineEndTests: MailSuite {
     @Test(
         "A message with another MIME version than 1.0 is ambiguous, because some programs read it as text",
         arguments: [
-            ("1.0", false), ("1.0 (Mac OS X Mail 16.0)", false), ("1.0(x)", false), ("2.0", true), ("", true),
-            ("1.0.1", true),
+            ("1.0", false), ("1.0 (Mac OS X Mail 16.0)", false), ("(x) 1.(y)0", false), ("2.0", true),
+            ("", true),
+            ("1.0.1", true), ("1.0 2.0", true), ("1.0 (", true),
         ])
     func otherVersions(version: String, isAmbiguous: Bool) throws {
         #expect((try read("MIME-Version: \(version)\r\n" + (try message())).ambiguity != nil) == isAmbiguous)
+    }
+
+    @Test("Bare CMS is ambiguous if some programs find a message in it")
+    func messageInsideCMS() throws {
+        let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
+        let pem = Array("-----BEGIN CMS-----\n".utf8) + MailText.base64(der)
+        #expect(try read(der).ambiguity == nil)
+        for (after, isAmbiguous) in [
+            ("", false), ("text: a\n", false), (" content-type : a/b\n", true),
+            (String(repeating: "x", count: 3 * OpenFile.chunk) + " Content-Type: a/b\n", true),
+            ("\nContent-Type: a/b\n", false),
+        ] {
+            let mail = pem + Array(("-----END CMS-----\n" + after).utf8)
+            #expect((try read(mail).ambiguity != nil) == isAmbiguous, "\(after.suffix(40))")
+        }
+    }
+
+    @Test("Only the first line of a file can be that of a mailbox file")
+    func mailboxLines() throws {
+        let lines = "From a@m.example Sat Nov 28 07:00:00 2026\r\n"
+        #expect(try header(lines + "X: a\r\n\r\n")?.fields.count == 1)
+        #expect(try header(lines + lines + "X: a\r\n\r\n") == nil)
     }
 
     @Test("A media type with a letter outside ASCII is not that of S/MIME, although its lower-case form is")

@@ -170,7 +170,8 @@ struct MailTextTests {
         arguments: [
             ("boundary=a", false), ("boundary=\"a b\" ; name=\"x (1).txt\"", false),
             ("boundary='a_%*'", false),
-            ("type=text/html; start=<a@m.example>; boundary=a", false), ("boundary=a;", false),
+            ("type=text/html; start=<a@m.example>; boundary=a", true),
+            ("boundary=a; type=text/html; start=<a@m.example>", false), ("boundary=a;", false),
             // Not name=value.
             (";", false), ("boundary=a; ;", false), ("x; boundary=a", true), ("; boundary=a", true),
             ("x y=1; boundary=a", true), ("*=1; boundary=a", true),
@@ -180,7 +181,8 @@ struct MailTextTests {
             // Not a token.
             ("boundary=a b", true), ("boundary=----=_a", true), ("boundary=a/b", true),
             ("boundary=\u{FC}", true),
-            ("protocol=application/pkcs7-signature", false),
+            ("boundary=a; protocol=application/pkcs7-signature", false),
+            ("protocol=application/pkcs7-signature; boundary=a", true),
             ("protocol=application/pkcs7-signature (x)", true), ("protocol=a/b c", true),
             ("name=x y.txt", true), ("filename*0=x y", true),
             // Comments, also with parameters inside them.

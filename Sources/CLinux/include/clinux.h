@@ -2,6 +2,7 @@
 #ifndef KEYSHARING_CLINUX_H
 #define KEYSHARING_CLINUX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ int clinux_refuse_core_dumps(void);
 /// Returns the number of terminal columns of a character (wcwidth(3), in the locale C.UTF-8): 0 for a combining
 /// character, 2 for a wide one, 1 if unknown.
 int clinux_column_count(uint32_t character);
+
+/// Returns whether the bytes contain a pattern (memmem(3)), in a time proportional to their number.
+bool clinux_contains(const void *bytes, size_t count, const void *pattern, size_t pattern_count);
 
 /// Renames a file or folder to an unused name (RENAME_NOREPLACE, renameat2(2)). Returns 0, or the errno: EEXIST if the
 /// name is in use, EINVAL or ENOSYS if the file system does not support it.
