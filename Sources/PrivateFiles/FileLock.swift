@@ -86,6 +86,14 @@ extension FileLock {
         }
     }
 
+    /// Acquires a shared lock of the existing file at `path` without waiting. Returns nil if another holder has the
+    /// exclusive lock. Opens the file only for reading.
+    ///
+    /// - Throws: `FileError`: `.symbolicLink`, `.cannotCreate` or `.inputOutput`.
+    package static func acquireSharedIfFree(_ path: String) throws(FileError) -> FileLock? {
+        try acquire(path, LOCK_SH | LOCK_NB, forReading: true)
+    }
+
     /// Acquires the lock of the folder at `path` itself, without creating a file. Returns nil if another holder's lock
     /// prevents it.
     ///

@@ -30,6 +30,13 @@ struct AndroidKeyChainTests {
             })
     }
 
+    @Test("Looking up the user's decisions changes nothing if the user has decided nothing")
+    func noDecisions() throws {
+        #expect(try AliasAccess(existingOn: device) == nil)
+        _ = try AliasAccess(device).grant("a", to: "com.example.mail", at: Self.date)
+        #expect(try AliasAccess(existingOn: device)?.all().count == 1)
+    }
+
     @Test("Entries are sorted by alias, and an entry with the same alias is replaced")
     func entries() throws {
         try install("b", "B", "\u{E9}")

@@ -53,6 +53,14 @@ struct DevicePasscodeTests {
         }
     }
 
+    @Test("Reading the attempts does not wait for a passcode that is being compared")
+    func readWithoutWaiting() throws {
+        #expect(try check("wrong") == .wrong(triesLeft: 2))
+        let lock = try FileLock.acquire(device.folder + "/passcode.lock")
+        defer { lock.release() }
+        #expect(try DevicePasscode(device).triesLeft() == 3)
+    }
+
     @Test("While correct passcodes are compared, other readers see all attempts")
     func readWhileCompared() throws {
         let device = device

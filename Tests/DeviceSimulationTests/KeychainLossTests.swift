@@ -40,6 +40,17 @@ struct KeychainLossTests {
         }
     }
 
+    @Test("The database of another device is not opened without its key, even if it is empty")
+    func foreignDatabase() throws {
+        _ = try provider()
+        try FileManager.default.removeItem(atPath: folder + "/master.key")
+        #expect(try KeychainStore.existing(on: device, for: .inspection) == nil)
+        let error = #expect(throws: KeychainError.self) {
+            try KeychainStore.existing(on: device, for: .foreignReading)
+        }
+        #expect(error?.code == .invalidKeychain)
+    }
+
     @Test(
         "A keychain with a missing or empty database is not created again",
         arguments: [true, false])

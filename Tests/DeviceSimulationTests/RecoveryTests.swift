@@ -193,12 +193,18 @@ struct RecoveryTests {
         #expect(FileManager.default.contents(atPath: aside + "/keychain.sqlite") == kept)
     }
 
-    @Test("A recovery that was interrupted before the new key was in its place is completed")
-    func interruptedBeforeKey() throws {
-        let fresh = folder + "/new"
-        try PrivateFolder.make(fresh)
+    @Test(
+        "A recovery that was interrupted before the new key was in its place is completed",
+        arguments: [true, false])
+    func interruptedBeforeKey(isLostKeyInPlace: Bool) throws {
+        let (aside, fresh) = (folder + "/damaged-1", folder + "/new")
+        for name in [aside, fresh] { try PrivateFolder.make(name) }
         try AtomicFile.write(Array("1".utf8), to: fresh + "/replacement")
         try FileManager.default.moveItem(atPath: folder + "/master.key", toPath: fresh + "/master.key")
+        try AtomicFile.write([1, 2, 3], to: aside + "/master.key")
+        if isLostKeyInPlace {
+            try FileManager.default.linkItem(atPath: aside + "/master.key", toPath: folder + "/master.key")
+        }
         #expect(throws: KeychainError.self) { try labels(.consumer) }
         #expect(try device.recoverKeychain(fromBackup: path, groups: groups).saved == 1)
         #expect(try labels(.consumer) == ["of red.hound.keyshare.consumer"])

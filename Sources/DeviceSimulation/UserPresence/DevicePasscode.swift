@@ -31,15 +31,17 @@ package struct DevicePasscode: Sendable {
         self.device = device
     }
 
-    /// The number of remaining wrong attempts. Waits while a passcode is compared, because that attempt is already counted.
+    /// The number of remaining wrong attempts. An attempt that is being compared is not yet used up.
     ///
     /// - Throws: `FileError` if the file cannot be read, or has invalid contents.
     package func triesLeft() throws(FileError) -> Int {
         // Reading must not create the lock on a read-only device. Without a lock, no passcode was compared yet.
         guard try PrivateFile.sizeWithoutOpening(lockPath) != nil else { return try countedTries() }
-        let changing = try FileLock.acquire(lockPath, forReading: true)
-        defer { changing.release() }
-        return try countedTries()
+        let lock = try FileLock.acquireSharedIfFree(lockPath)
+        defer { lock?.release() }
+        let tries = try countedTries()
+        // An attempt is counted before it is compared.
+        return lock == nil ? min(tries + 1, Self.mostTries) : tries
     }
 
     private func countedTries() throws(FileError) -> Int {

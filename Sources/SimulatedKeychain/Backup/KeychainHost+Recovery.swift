@@ -59,8 +59,7 @@ extension KeychainHost {
                 restoration = try restore(
                     to: store, fromBackup: path, key: key, groups: groups, replacing: true, check: check)
             }
-            // Closing the last connection moves the log's contents into the database.
-            try store.queue.close()
+            try store.closeWithoutLog(fresh)
         } catch {
             try? FileManager.default.removeItem(atPath: fresh.folder)
             throw error is DatabaseError ? KeychainError(error) : error
@@ -169,7 +168,12 @@ extension KeychainFiles {
         do throws(FileError) {
             try PrivateFolder.make(aside.folder)
             // Everything that needs disk space is written before the first file is moved.
-            if let kept { try AtomicFile.write(kept, to: aside.masterKey) }
+            if let kept {
+                try AtomicFile.write(kept, to: aside.masterKey)
+            } else {
+                // Another name of the lost key. If this fails, the key is moved later.
+                unsafe link(masterKey, aside.masterKey)
+            }
             try AtomicFile.write(Array("\(number)".utf8), to: fresh.replacement)
             try setAside(to: aside)
             try takeOver(fresh, keyTo: kept == nil ? aside : nil)
@@ -186,7 +190,7 @@ extension KeychainFiles {
     /// Moves the database into another folder.
     private func setAside(to aside: KeychainFiles) throws(FileError) {
         // The database is moved first: after an interruption, no process opens it without its log.
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
             try Self.move(database + suffix, to: aside.database + suffix)
         }
         try Self.move(generation, to: aside.generation)
@@ -201,7 +205,7 @@ extension KeychainFiles {
         try Self.move(fresh.database, to: database)
         try PrivateFolder.synchronize(folder)
         guard let aside else { return }
-        try Self.move(masterKey, to: aside.masterKey)
+        if try !Self.exists(aside.masterKey) { try Self.move(masterKey, to: aside.masterKey) }
         try Self.move(fresh.masterKey, to: masterKey)
         try PrivateFolder.synchronize(aside.folder)
         try PrivateFolder.synchronize(folder)
@@ -213,17 +217,17 @@ extension KeychainFiles {
         let taken = [
             (fresh.database, database), (fresh.generation, generation), (fresh.masterKey, masterKey),
         ]
-        for (original, path) in taken where FileIdentity(path: original) == nil {
+        for (original, path) in taken where try !Self.exists(original) {
             try Self.move(path, to: original)
         }
-        if FileIdentity(path: masterKey) == nil { try Self.move(aside.masterKey, to: masterKey) }
+        if try !Self.exists(masterKey) { try Self.move(aside.masterKey, to: masterKey) }
         try Self.move(aside.generation, to: generation)
         // The database is moved last, so that no process opens it without its log.
-        for suffix in ["-shm", "-wal", ""] {
+        for suffix in ["-shm", "-wal", "-journal", ""] {
             try Self.move(aside.database + suffix, to: database + suffix)
         }
         try PrivateFolder.synchronize(folder)
-        // If the key was not moved, `aside` contains a copy.
+        // If the key was not moved, `aside` contains a copy or another name of it.
         if let key = try? MasterKey.read(masterKey), (try? MasterKey.read(aside.masterKey)) == key {
             unsafe unlink(aside.masterKey)
         }
@@ -236,13 +240,24 @@ extension KeychainFiles {
         guard let digits = try PrivateFile.open(fresh.replacement)?.read(atMost: 20),
             let number = Int(String(decoding: digits, as: UTF8.self))
         else { return }
-        if FileIdentity(path: fresh.database) == nil {
-            // Only the key of the new database may still have to be moved.
-            if FileIdentity(path: masterKey) == nil { try Self.move(fresh.masterKey, to: masterKey) }
-        } else if FileIdentity(path: database) == nil {
-            try putBack(from: KeychainFiles(folder: folder + "/damaged-\(number)"), fresh)
+        let aside = KeychainFiles(folder: folder + "/damaged-\(number)")
+        if try !Self.exists(fresh.database) {
+            // Only the lost key may still have to be replaced by the key of the new database.
+            let lost = FileIdentity(path: aside.masterKey)
+            if let own = FileIdentity(path: masterKey) {
+                guard lost?.isSameFile(as: own) == true else { return }
+            }
+            try Self.move(fresh.masterKey, to: masterKey)
+        } else if try !Self.exists(database) {
+            try putBack(from: aside, fresh)
         }
         // Otherwise, nothing was moved, or a keychain was put in this place later. It must not be replaced.
+    }
+
+    private static func exists(_ path: String) throws(FileError) -> Bool {
+        guard FileIdentity(path: path) == nil else { return true }
+        guard errno == ENOENT else { throw .inputOutput("cannot examine", path, errno: errno) }
+        return false
     }
 
     /// Renames a file; does nothing if it does not exist.
@@ -254,6 +269,18 @@ extension KeychainFiles {
 }
 
 extension KeychainStore {
+    /// Closes the only connection, after everything in the log was written to the database.
+    ///
+    /// - Throws: `DatabaseError`; `KeychainError.Code.io` if the log is not empty, because SQLite does not report an
+    ///   error at the end.
+    fileprivate func closeWithoutLog(_ files: KeychainFiles) throws {
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try queue.close()
+        guard FileIdentity(path: files.database + "-wal")?.size ?? 0 == 0 else {
+            throw KeychainError(.io, "the new keychain could not be written completely")
+        }
+    }
+
     /// Adds items, each with a new id.
     ///
     /// - Returns: The number of items that were not already present.
@@ -274,12 +301,13 @@ extension KeychainStore {
 }
 
 extension DatabaseError {
-    /// Whether the error results from the contents of the database, or from a disk that cannot read it. Other errors may
-    /// end: too little disk space, too many open files, or a busy database.
+    /// Whether the error results from the contents of the database, or from a disk that cannot read them (EIO, which
+    /// SQLite reports as SQLITE_IOERR_CORRUPTFS). Other errors may end: too little disk space, too many open files, a
+    /// server that does not answer, or a busy database.
     fileprivate var isDamage: Bool {
         switch resultCode {
         case .SQLITE_IOERR:
-            [.SQLITE_IOERR_READ, .SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_DATA, .SQLITE_IOERR_CORRUPTFS]
+            [.SQLITE_IOERR_SHORT_READ, .SQLITE_IOERR_DATA, .SQLITE_IOERR_CORRUPTFS]
                 .contains(extendedResultCode)
         case .SQLITE_FULL, .SQLITE_CANTOPEN, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: false
         default: true
