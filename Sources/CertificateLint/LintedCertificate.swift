@@ -60,7 +60,8 @@ struct LintedCertificate: Sendable {
         let issuers = item(ExtensionType.issuerAlternativeName)?.element?.children ?? []
         return certificate.subjectAlternativeNames
             + issuers.compactMap { name -> GeneralName? in
-                let octets = name.octets.prefix(Self.longestName)
+                guard name.octets.count <= Self.longestName else { return nil }
+                let octets = name.octets
                 let text = String(decoding: octets, as: UTF8.self)
                 return switch name.tag {
                 case .context(1): .rfc822Name(text)

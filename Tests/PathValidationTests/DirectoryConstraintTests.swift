@@ -31,6 +31,7 @@ struct DirectoryConstraintTests {
         arguments: [
             ("M\u{DC}LLER", "m\u{FC}ller", false), ("M\u{FC}ller", "Mu\u{308}ller", false),
             ("M\u{FC}ller", "MU\u{308}LLER", false), ("STRASSE", "stra\u{DF}e", false),
+            ("Gro\u{DF}", "GRO\u{1E9E}", false), ("GROSS", "gro\u{1E9E}", false),
             ("\u{3A3}\u{3A3}", "\u{3C3}\u{3C2}", false), ("Evil Corp", "Evil\u{A0}Corp", false),
             ("Evil Corp", " evil \u{2003} CORP ", false), ("Evil Corp", "Evil\u{AD} Corp", false),
             ("Evil Corp", "Evil\u{200B} Co\u{34F}rp\u{FE0F}", false),
@@ -75,6 +76,17 @@ struct DirectoryConstraintTests {
             let found = try failures(excluded: [.init("description", "Evil")], subject: name)
             #expect(found == (isValid ? [] : rejected), "\(count)")
             #expect(try failures(excluded: [.init("O", "Evil")], subject: name) == [])
+        }
+    }
+
+    @Test("Values after 4,096 characters outside ASCII in a certificate equal every excluded value")
+    func manyCharacters() throws {
+        for (count, isValid) in [(4, true), (5, false)] {
+            let text = String(repeating: "\u{FDFA}", count: 1_000)
+            let value = DistinguishedName.Attribute("description", text)
+            let equal = Array(repeating: value, count: count - 1)
+            let found = try failures(excluded: equal + [.init("description", "a")], subject: equal + [value])
+            #expect(found == (isValid ? [] : [.nameConstraints]))
         }
     }
 

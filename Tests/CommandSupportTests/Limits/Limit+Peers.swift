@@ -8,10 +8,11 @@ import KeyShareWire
 import KeySharing
 import LocalSockets
 import LoopbackHTTP
-import OpenSSL
 import PathValidation
 import TokenClient
 import WebView
+
+@testable import OpenSSL
 
 extension Limit {
     private static let server = ProviderServer.Limits()
@@ -273,6 +274,12 @@ extension Limit {
             bound: """
                 \(number(CertificateVerifier.mostNameComparisons)) comparisons per path; long names count several times
                 """, "CertificateVerifier.mostNameComparisons"),
+        Limit(
+            "author of a certificate", asks: "preparing directory names for name constraints",
+            pays: "two bytes for each character outside ASCII",
+            bound: """
+                \(number(PreparedName.mostCharacters)) such characters per certificate; further values equal every other one
+                """, "PreparedName.mostCharacters"),
         Limit(
             "author of a certificate", asks: "computing the valid policies",
             pays: "about eight bytes for each policy or mapping",

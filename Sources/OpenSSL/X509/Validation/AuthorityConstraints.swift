@@ -19,6 +19,8 @@ package struct AuthorityConstraints: Sendable, Hashable {
     package var permittedNames: [GeneralName] = []
     /// The subtrees that must not contain any name in certificates below this one.
     package var excludedNames: [GeneralName] = []
+    /// The directory names in ``excludedNames``.
+    var excludedDirectories: [PreparedName] = []
     /// Whether the certificate has a name constraints extension.
     package var hasNameConstraints = false
     /// The policy mappings, in order.
@@ -79,6 +81,7 @@ package struct AuthorityConstraints: Sendable, Hashable {
         defer { unsafe NAME_CONSTRAINTS_free(constraints) }
         permittedNames = unsafe Self.names(constraints.pointee.permittedSubtrees)
         excludedNames = unsafe Self.names(constraints.pointee.excludedSubtrees)
+        excludedDirectories = PreparedName.names(excludedNames.compactMap(\.directory))
     }
 
     private mutating func readPolicies(_ certificate: OpaquePointer) {

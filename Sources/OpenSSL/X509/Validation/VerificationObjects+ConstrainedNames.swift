@@ -74,7 +74,7 @@ extension VerificationObjects {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
         if let rejected = rejectedCommonName(of: certificate, constraints) { return rejected }
-        if let name = excludedDirectoryName(of: certificate, constraints.excludedNames) {
+        if let name = excludedDirectoryName(of: certificate, constraints.excludedDirectories) {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
         let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
@@ -154,17 +154,23 @@ extension VerificationObjects {
     /// The subject or the first directory name of `certificate` that is below an excluded one after string preparation;
     /// nil if there is none.
     private func excludedDirectoryName(
-        of certificate: Certificate, _ excluded: [GeneralName]
+        of certificate: Certificate, _ subtrees: [PreparedName]
     ) -> GeneralName? {
-        let subtrees = excluded.compactMap(\.directory).map { PreparedName($0) }
-        guard let depth = subtrees.map(\.relativeNames.count).max() else { return nil }
+        guard !subtrees.isEmpty else { return nil }
+        return directoryNames(of: certificate).first { subtrees.contains(where: $0.prepared.isWithin) }?.name
+    }
+
+    /// The subject and the directory names of a certificate. The result is cached.
+    private func directoryNames(
+        of certificate: Certificate
+    ) -> [(name: GeneralName, prepared: PreparedName)] {
+        if let known = directoryNames[certificate] { return known }
         let names = [GeneralName.directoryName(certificate.subject)] + certificate.subjectAlternativeNames
-        return names.first { name in
-            // Constraints do not apply to an empty subject (RFC 5280 4.2.1.10).
-            guard let directory = name.directory, !directory.isEmpty else { return false }
-            let prepared = PreparedName(directory, mostRelativeNames: depth)
-            return subtrees.contains(where: prepared.isWithin)
-        }
+        // Constraints do not apply to an empty subject (RFC 5280 4.2.1.10).
+        let directories = names.filter { $0.directory?.isEmpty == false }
+        let prepared = Array(zip(directories, PreparedName.names(directories.compactMap(\.directory))))
+        directoryNames[certificate] = prepared.map { (name: $0, prepared: $1) }
+        return directoryNames[certificate] ?? []
     }
 
     /// The common names of a certificate that consist of characters of host names and wildcards, if no alternative name

@@ -27,6 +27,8 @@ internal import COpenSSL
     private var extensionViolations: [Certificate: Bool] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
     var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
+    /// The subject and the directory names of certificates below a constraint on such names.
+    var directoryNames: [Certificate: [(name: GeneralName, prepared: PreparedName)]] = [:]
 
     /// The cache key for a result about two certificates.
     private struct Pair: Hashable {
