@@ -336,6 +336,9 @@ struct StatusResponseTests {
         }
         let entry = [TestAuthority.entry([7])]
         #expect(isUsable([current]))
+        // Neither of two lists with the same date and number is newer.
+        let simultaneous = try authority.list(entry)
+        #expect(!isUsable([current, simultaneous]) && !isUsable([simultaneous, current]))
         let expired = try newer(entry)
         #expect(!isUsable([current, expired]))
         #expect(!isUsable([current, try newer(entry, [EncodedExtension.delta])]))
@@ -351,6 +354,48 @@ struct StatusResponseTests {
         #expect(!isUsable([current, expired, try newer([release], age: 60, [EncodedExtension.delta])]))
         // A delta list that is out of date lifts nothing.
         #expect(!isUsable([current, held, try newer([release], age: 120, [EncodedExtension.delta])]))
+    }
+
+    @Test("If an unusable list may revoke a responder, its response can only revoke a certificate")
+    func unusableListOfResponder() throws {
+        let key = try PrivateKey.generate(.p256)
+        func responder(_ extensions: [CertificateExtension] = []) throws -> CertificateIssuer {
+            let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+                $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+                $0.extensions = extensions
+            }
+            return CertificateIssuer(
+                certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        }
+        /// A list with an entry without a date.
+        func unusable(
+            by issuer: TestAuthority? = nil, _ extensions: [[UInt8]] = []
+        ) throws -> EncodedRevocationList {
+            let entries = [DERText.sequence([0x02, 0x01, 0x07])]
+            let form = ListForm(
+                thisUpdate: DERText.time("241203120000Z"),
+                rest: ListForm.rest(entries: entries, extensions: extensions))
+            return try EncodedRevocationList(der: form.der(by: issuer ?? authority))
+        }
+        let good = try response(.good, by: responder())
+        let current = try authority.list()
+        #expect(check([good], lists: [try unusable()]).outcome == .failed)
+        #expect(check([good], lists: [current, try unusable()]).outcome == .failed)
+        let newer = try authority.list(thisUpdate: TestAuthority.now - 60)
+        #expect(check([good], lists: [try unusable(), newer]).outcome == .passed)
+        #expect(check([good], lists: [try unusable(by: .root("Authority"))]).outcome == .passed)
+        let authorities = try unusable([DERText.scope([0x82, 0x01, 0xFF])])
+        #expect(check([good], lists: [authorities]).outcome == .passed)
+        let exempt = try response(.good, by: responder([EncodedExtension.noCheck]))
+        #expect(check([exempt], lists: [try unusable()]).outcome == .passed)
+        let revoked = try response(.revoked(TestAuthority.start, reason: 1), by: responder())
+        let finding = revoked.finding(
+            on: leaf, issuedBy: authority.certificate, at: TestAuthority.now, securityLevel: nil,
+            lists: [try unusable()], VerificationObjects())
+        guard case .status(.revoked, _, _) = finding else {
+            Issue.record("\(finding)")
+            return
+        }
     }
 
     @Test("An expired response can revoke a certificate for good, and settles nothing else")

@@ -1,4 +1,5 @@
 import Foundation
+import KeySharing
 import OpenSSL
 import PathValidation
 import Testing
@@ -100,5 +101,76 @@ struct UnusableListTests {
         #expect(outcomes(indirect, leaf, untrusted: [authority, signer]) == [.passed])
         let newer = try unusable(by: signer, [DERText.scope([0x84, 0x01, 0xFF])])
         #expect(outcomes(indirect + [newer], leaf, untrusted: [authority, signer]) == [.failed])
+    }
+
+    @Test("A newer usable list of the same scope replaces an unusable list that is signed with another key")
+    func replaced() throws {
+        // OpenSSL consults the older list, because it is signed with the key on the path.
+        let second = try root.authority("Root", serial: [3])
+        let date = TestAuthority.now - 3_600
+        let older = try root.list()
+        let defective = try unusable(by: second)
+        let newer = try second.list(thisUpdate: date)
+        #expect(outcomes([older, defective, newer], untrusted: [second]) == [.passed])
+        #expect(outcomes([older, defective], untrusted: [second]) == [.failed])
+        let expired = try second.list(thisUpdate: date, nextUpdate: date + 60)
+        #expect(outcomes([older, defective, expired], untrusted: [second]) == [.failed])
+        let partial = try second.list(thisUpdate: date, [EncodedExtension.compromises])
+        #expect(outcomes([older, defective, partial], untrusted: [second]) == [.failed])
+        let revoking = try root.list([TestAuthority.entry([3])])
+        #expect(outcomes([revoking, defective, newer], untrusted: [second]) == [.failed])
+        let forger = try TestAuthority.root("Root")
+        let forged = try forger.list(thisUpdate: date)
+        #expect(outcomes([older, try unusable(), forged], untrusted: [forger]) == [.failed])
+    }
+
+    @Test("A newer delta list replaces an unusable delta list, unless it contains fewer changes")
+    func replacedDelta() throws {
+        let defective = try unusable([
+            DERText.listExtension([0x55, 0x1D, 0x1B], [0x02, 0x01, 0x02], isCritical: true)
+        ])
+        func lists(_ base: UInt8, _ defective: EncodedRevocationList) throws -> [EncodedRevocationList] {
+            let indicator = CertificateExtension(
+                oid: "2.5.29.27", isCritical: true, value: [0x02, 0x01, base])
+            let date = TestAuthority.now - 3_600
+            return [
+                try root.list(number: [2]), defective,
+                try root.list(number: [5], thisUpdate: date, [indicator]),
+            ]
+        }
+        #expect(outcomes(try lists(2, defective)) == [.passed])
+        #expect(outcomes(try lists(1, defective)) == [.passed])
+        #expect(outcomes(try lists(3, defective)) == [.failed])
+        // The unusable list is complete.
+        #expect(outcomes(try lists(2, try unusable())) == [.failed])
+    }
+
+    @Test("An unusable list that may revoke the signer of a list counts")
+    func signerOfList() throws {
+        let authority = try root.authority("Authority", serial: [6])
+        let key = try PrivateKey.generate(.p256)
+        let template = try TestAuthority.template("Signer of Lists", serial: [5], isAuthority: false) {
+            $0.keyUsage = .cRLSign
+        }
+        let signer = TestAuthority(
+            issuer: CertificateIssuer(certificate: try root.issuer.issue(template, to: key), privateKey: key))
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let lists = [try root.list(), try signer.list([], [EncodedExtension.indirect])]
+        #expect(outcomes(lists, leaf, untrusted: [authority, signer]) == [.passed])
+        // The list is only for users, so it does not cover the authority.
+        let users = DERText.scope([0x81, 0x01, 0xFF])
+        let defective = try unusable([users])
+        #expect(outcomes(lists + [defective], leaf, untrusted: [authority, signer]) == [.failed])
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority.certificate, signer.certificate],
+            lists: lists + [defective])
+        let explanation = trial.validate(leaf).verification.check(.revocation).explanation
+        #expect(explanation.contains("may be revoked by an unusable list"), "\(explanation)")
+        let forged = try unusable(by: TestAuthority.root("Root"), [users])
+        #expect(outcomes(lists + [forged], leaf, untrusted: [authority, signer]) == [.passed])
+        let newer = try root.list(thisUpdate: TestAuthority.now - 60)
+        #expect(outcomes(lists + [defective, newer], leaf, untrusted: [authority, signer]) == [.passed])
     }
 }

@@ -66,8 +66,9 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - date: The time of the verification.
     ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
     ///     response that revokes the certificate may be weaker.
-    ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate.
-    ///   - weakLists: Lists that only count if they revoke the responder's certificate.
+    ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate. If an unusable
+    ///     list may revoke it, the response can only revoke `certificate`.
+    ///   - weakLists: Lists that only count if they revoke, or may revoke, the responder's certificate.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
@@ -91,13 +92,19 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
+        var doubt: String?
         if let responder = unsafe Self.responder(of: basic, authority) {
             if let fault = unsafe Self.fault(ofResponder: responder) { return .unusable(fault) }
-            if let certificate = unsafe Self.checkedResponder(responder),
-                objects.revocation(
-                    of: certificate, issuedBy: issuer, in: lists, weakLists: weakLists, at: date) != nil
-            {
-                return .unusable("its responder's certificate is revoked (\(certificate.subject))")
+            if let certificate = unsafe Self.checkedResponder(responder) {
+                switch objects.status(
+                    of: certificate, issuedBy: issuer, in: lists, weakLists: weakLists, at: date)
+                {
+                case .notRevoked: break
+                case .revoked:
+                    return .unusable("its responder's certificate is revoked (\(certificate.subject))")
+                case .unknown(let reason):
+                    doubt = "a list that may revoke its responder is unusable: \(reason)"
+                }
             }
         }
         if let oid = unsafe answers.lazy.compactMap({ unsafe Self.unknownCriticalExtension(of: basic, $0) })
@@ -110,7 +117,7 @@ package struct StatusResponse: Sendable, Hashable {
         let finding = findings.first(where: \.isRevocation) ?? findings[0]
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
         if case .status(.good, _, _) = finding,
-            let weakness = DigestStrength.weakness(ofDigest: digest, below: securityLevel)
+            let weakness = doubt ?? DigestStrength.weakness(ofDigest: digest, below: securityLevel)
         {
             return .unusable(weakness)
         }

@@ -61,16 +61,15 @@ package struct CertificateVerifier: Sendable {
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
-            let unusable = material.lists.filter { objects.defect(of: $0) != nil }
-            material.lists.removeAll { objects.defect(of: $0) != nil }
+            material.separateUnusableLists(objects)
             var input = VerifierRun.Input(
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
                 path: path.certificates, lists: material.lists, date: date)
             input.lists = objects.withoutForgeries(input)
             run = try VerifierRun(self, input, objects)
-            run.addRevocationsOfListSigners(material, at: date, objects)
+            run.addFindingsAboutListSigners(material, at: date, objects)
             run.addNewerRevocations(self, input, material, objects)
-            run.addUnusableLists(unusable, input, material, objects)
+            run.addUnusableLists(input, material, objects)
             if objects.hasOmittedListSignatures {
                 run.omission = "verifying the signatures of the revocation lists takes too long"
             }
@@ -228,10 +227,12 @@ package struct CertificateVerifier: Sendable {
     private static let extendedKeyUsageType = "2.5.29.37"
     private static let netscapeType = "2.16.840.1.113730.1.1"
 
-    /// The first octet of the bits in the DER of a short BIT STRING; 0 if there is none.
+    /// The used bits of the first octet in the DER of a BIT STRING; 0 if there are none.
     private static func firstOctet(ofBitString der: [UInt8]) -> UInt8 {
-        guard let element = DERElement(der), element.tag == .bitString else { return 0 }
-        return element.octets.dropFirst().first ?? 0
+        guard let element = DERElement(der), element.tag == .bitString, let unused = element.octets.first,
+            let bits = element.octets.dropFirst().first
+        else { return 0 }
+        return element.octets.count > 2 ? bits : bits & (0xFF << (unused & 7))
     }
 
     /// Extended key usages in readable form.

@@ -95,45 +95,87 @@ extension VerifierRun {
     }
 
     /// Adds an error for each list whose signer is revoked, although OpenSSL did not notice it: by a delta list, or by a
-    /// list that is newer than the one that it consulted.
-    mutating func addRevocationsOfListSigners(
+    /// list that is newer than the one that it consulted. Also adds an error if such a list is unusable.
+    mutating func addFindingsAboutListSigners(
         _ material: RevocationMaterial, at date: Date, _ objects: VerificationObjects
     ) {
         for (depth, lookups) in consulted.sorted(by: { $0.key < $1.key }) {
             for signer in lookups.compactMap(\.signer) where !chain.contains(signer) {
-                guard let issuer = chain.first(where: { objects.isSigned(signer, by: $0) }),
-                    objects.revocation(
-                        of: signer, issuedBy: issuer, in: material.lists,
-                        weakLists: material.weakLists.map(\.list), at: date) != nil
-                else { continue }
-                addRevocation(ofListSigner: signer, at: depth)
+                switch status(ofListSigner: signer, material, at: date, objects) {
+                case .notRevoked?, nil: break
+                case .revoked?: addError("is revoked", ofListSigner: signer, at: depth)
+                case .unknown(let reason)?:
+                    addError(
+                        "may be revoked by an unusable list: \(reason)", ofListSigner: signer, at: depth)
+                }
             }
+        }
+    }
+
+    /// The status of a list's signer in the lists of its issuer; nil if no authority of the path issued the signer's
+    /// certificate.
+    private func status(
+        ofListSigner signer: Certificate, _ material: RevocationMaterial, at date: Date,
+        _ objects: VerificationObjects
+    ) -> VerificationObjects.Status? {
+        chain.first { objects.isSigned(signer, by: $0) }.map {
+            objects.status(
+                of: signer, issuedBy: $0, in: material.lists + material.unusableLists,
+                weakLists: material.weakLists.map(\.list), at: date)
         }
     }
 
     /// Adds an error for each certificate that an unusable list covers, because the list may revoke it.
     ///
-    /// A list is ignored if OpenSSL consulted a newer one. It is also ignored if it is not authentic, and OpenSSL
-    /// consulted another list or the signature is too weak.
-    ///
-    /// - Parameters:
-    ///   - lists: The unusable lists, except those whose signatures are too weak.
-    ///   - input: The input of this run.
-    ///   - material: The material with the lists whose signatures are too weak.
+    /// A list is ignored if OpenSSL consulted a newer one, or if a usable list replaces it. It is also ignored if it is
+    /// not authentic, and OpenSSL consulted another list or the signature is too weak.
     mutating func addUnusableLists(
-        _ lists: [EncodedRevocationList], _ input: Input, _ material: RevocationMaterial,
-        _ objects: VerificationObjects
+        _ input: Input, _ material: RevocationMaterial, _ objects: VerificationObjects
     ) {
-        let candidates = lists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
+        let candidates =
+            material.unusableLists.map { ($0, false) } + material.weakLists.map { ($0.list, true) }
         for depth in chain.indices.dropLast() {
             let known = trustedLookups(at: depth, objects)
+            var replacements: [EncodedRevocationList]?
             for (list, isWeak) in candidates where objects.covers(list, chain[depth]) {
                 guard let reason = objects.defect(of: list) else { continue }
-                let counts =
-                    known.isEmpty && !isWeak
-                    || list.thisUpdate <= input.date && isNewer(list, than: known.map(\.list))
-                        && isAuthentic(list, known, input, objects)
-                if counts { addUnusableList(reason, at: depth) }
+                if known.isEmpty, !isWeak {
+                    addUnusableList(reason, at: depth)
+                    continue
+                }
+                guard list.thisUpdate <= input.date, isNewer(list, than: known.map(\.list)),
+                    isAuthentic(list, known, input, objects)
+                else { continue }
+                let others = replacements ?? currentLists(at: depth, known, input, material, objects)
+                replacements = others
+                if !others.contains(where: { $0.replaces(list) }) { addUnusableList(reason, at: depth) }
+            }
+        }
+    }
+
+    /// The usable lists that are current, cover the certificate at a depth, and are authentic.
+    ///
+    /// A list that was signed with a revoked key must not hide an unusable list. So no list may revoke the signer,
+    /// and no unusable list may cover it.
+    private func currentLists(
+        at depth: Int, _ known: [Lookup], _ input: Input, _ material: RevocationMaterial,
+        _ objects: VerificationObjects
+    ) -> [EncodedRevocationList] {
+        let lists = material.lists.filter {
+            $0.isCurrent(at: input.date) && objects.covers($0, chain[depth])
+        }
+        let keys = Set(lists.map(\.issuerKey))
+        let trusted = known.compactMap(\.signer) + chain
+        let others = input.untrusted.filter { signer in
+            guard keys.contains(signer.subject.matchingKey), !trusted.contains(signer),
+                signer.isValid(at: input.date), isCertified(signer, objects),
+                case .notRevoked? = status(ofListSigner: signer, material, at: input.date, objects)
+            else { return false }
+            return true
+        }
+        return lists.filter { list in
+            (trusted + others).contains {
+                $0.subject.matchingKey == list.issuerKey && objects.isSigned(list, by: $0)
             }
         }
     }

@@ -183,12 +183,12 @@ struct VerifierRun {
         problems.append(Verification.Problem(revocation, of: chain[depth].subject, depth: depth))
     }
 
-    /// Adds the error that the signer of a list, in which the certificate at a depth was looked up, is revoked.
-    mutating func addRevocation(ofListSigner signer: Certificate, at depth: Int) {
+    /// Adds the error that the signer of a list is or may be revoked. The certificate at a depth was looked up in it.
+    mutating func addError(_ reason: String, ofListSigner signer: Certificate, at depth: Int) {
         problems.append(
             .init(
                 code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
-                reason: "the signer of its revocation list, \(signer.subject), is revoked",
+                reason: "the signer of its revocation list, \(signer.subject), \(reason)",
                 depth: depth,
                 subject: chain[depth].subject))
     }

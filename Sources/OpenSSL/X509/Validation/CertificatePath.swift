@@ -38,6 +38,9 @@ package struct RevocationMaterial: Sendable {
     /// show that it is not revoked.
     private(set) var weakLists: [(list: EncodedRevocationList, reason: String)] = []
 
+    /// The lists with malformed entries, for example, except those in `weakLists`. They may revoke a certificate.
+    private(set) var unusableLists: [EncodedRevocationList] = []
+
     /// Creates empty material. Revocation is then not checked.
     package init() {}
 
@@ -47,6 +50,12 @@ package struct RevocationMaterial: Sendable {
             DigestStrength.weakness(ofDigest: list.digest, below: level).map { (list, $0) }
         }
         lists.removeAll { DigestStrength.weakness(ofDigest: $0.digest, below: level) != nil }
+    }
+
+    /// Moves the unusable lists from ``lists`` to `unusableLists`.
+    mutating func separateUnusableLists(_ objects: VerificationObjects) {
+        unusableLists += lists.filter { objects.defect(of: $0) != nil }
+        lists.removeAll { objects.defect(of: $0) != nil }
     }
 
     /// A note about each issuer of weak lists, without duplicates.

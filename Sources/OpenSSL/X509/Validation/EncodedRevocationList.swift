@@ -39,8 +39,9 @@ package final class EncodedRevocationList: Sendable {
     package let nextUpdate: Date?
     /// The list number, big-endian; nil if the list has no number.
     package let number: [UInt8]?
-    /// Whether the list contains only the changes since another list (RFC 5280 5.2.4).
-    package let isDelta: Bool
+    /// The number of the list since which a delta list contains the changes, big-endian (RFC 5280 5.2.4); nil for a
+    /// complete list.
+    let deltaBase: [UInt8]?
     /// The restrictions of the list's scope; nil if the list is unrestricted.
     package let scope: Scope?
     /// The URLs of the delta lists with the changes since this list (freshestCRL, RFC 5280 5.2.6), in order.
@@ -87,7 +88,7 @@ package final class EncodedRevocationList: Sendable {
         thisUpdate = parts.thisUpdate
         nextUpdate = parts.nextUpdate
         number = parts.number
-        isDelta = parts.isDelta
+        deltaBase = parts.deltaBase
         scope = parts.scope
         deltaURLs = parts.deltaURLs
         keepsExpiredSince = parts.keepsExpiredSince
@@ -96,6 +97,9 @@ package final class EncodedRevocationList: Sendable {
         self.isHeld = isHeld
         self.load = load
     }
+
+    /// Whether the list contains only the changes since another list (RFC 5280 5.2.4).
+    package var isDelta: Bool { deltaBase != nil }
 
     /// Whether the list is current at `date`: it was issued, and its next update is not due yet.
     package func isCurrent(at date: Date) -> Bool {

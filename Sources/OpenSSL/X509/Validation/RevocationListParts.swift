@@ -11,7 +11,7 @@ struct RevocationListParts {
     let thisUpdate: Date
     private(set) var nextUpdate: Date?
     private(set) var number: [UInt8]?
-    private(set) var isDelta = false
+    private(set) var deltaBase: [UInt8]?
     private(set) var scope: EncodedRevocationList.Scope?
     private(set) var deltaURLs: [String] = []
     private(set) var keepsExpiredSince: Date?
@@ -261,8 +261,9 @@ struct RevocationListParts {
             number = unsafe OpenSSLASN1.octets(integer)
         }
         if let decoded = unsafe try Self.decoded(NID_delta_crl, in: extensions) {
-            unsafe ASN1_INTEGER_free(decoded.assumingMemoryBound(to: ASN1_INTEGER.self))
-            isDelta = true
+            let integer = unsafe decoded.assumingMemoryBound(to: ASN1_INTEGER.self)
+            defer { unsafe ASN1_INTEGER_free(integer) }
+            deltaBase = unsafe OpenSSLASN1.octets(integer)
         }
         keepsExpiredSince = unsafe try Self.keepsExpiredSince(extensions)
         let points = unsafe try DistributionPoint.points(Self.decoded(NID_freshest_crl, in: extensions))

@@ -58,7 +58,8 @@ struct RevocationVerdict {
                 let finding = response.finding(
                     on: run.chain[depth], issuedBy: run.chain[depth + 1], at: date,
                     securityLevel: securityLevel,
-                    lists: material.lists, weakLists: material.weakLists.map(\.list), objects)
+                    lists: material.lists + material.unusableLists,
+                    weakLists: material.weakLists.map(\.list), objects)
                 answers.note(finding, at: depth, run.chain[depth])
                 if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(

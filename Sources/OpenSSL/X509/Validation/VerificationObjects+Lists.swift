@@ -54,35 +54,55 @@ extension VerificationObjects {
         return unsafe X509_CRL_match(first, second) == 0
     }
 
-    /// Looks up a certificate in the lists of its issuer, also in those that are out of date, and returns its
-    /// revocation. The newest authentic list that includes the certificate in its scope decides.
+    /// The status of a certificate in the lists of its issuer.
+    enum Status {
+        /// No list revokes the certificate. There may be no list that covers it.
+        case notRevoked
+        case revoked
+        /// A list that may revoke the certificate is unusable; the text is the reason.
+        case unknown(String)
+    }
+
+    /// Looks up a certificate in the lists of its issuer, also in those that are out of date. The newest authentic list
+    /// that includes the certificate in its scope decides. If it is unusable, the certificate is revoked or its status
+    /// is unknown.
     ///
     /// - Parameters:
     ///   - certificate: The certificate of an OCSP responder or of a list's signer, for example.
     ///   - issuer: The certificate of its issuer, which must have signed the lists.
-    ///   - lists: The lists, which may include those of other issuers and forged ones.
-    ///   - weakLists: Lists that only count if they revoke the certificate.
+    ///   - lists: The lists, which may include unusable and forged ones, and those of other issuers.
+    ///   - weakLists: Lists that only count if they revoke, or may revoke, the certificate.
     ///   - date: The time of the verification. Later lists are ignored.
-    func revocation(
+    func status(
         of certificate: Certificate, issuedBy issuer: Certificate, in lists: [EncodedRevocationList],
         weakLists: [EncodedRevocationList], at date: Date
-    ) -> CertificateRevocation? {
+    ) -> Status {
         let key = certificate.issuer.matchingKey
         var isRemoved = false
+        var reason: String?
+        var current: [EncodedRevocationList] = []
+        var deciding: EncodedRevocationList?
         let candidates = (lists.map { ($0, false) } + weakLists.map { ($0, true) }).filter { list, _ in
             list.issuerKey == key && list.thisUpdate <= date
         }.sorted { $0.0.isNewer(than: $1.0) }
-        for (list, isWeak) in candidates {
+        for (list, isWeak) in candidates where deciding?.isNewer(than: list) != true {
+            guard list.scope?.includes(certificate) ?? true, isSigned(list, by: issuer) else { continue }
+            if let defect = defect(of: list) {
+                if !current.contains(where: { $0.replaces(list) }) { reason = reason ?? defect }
+                continue
+            }
             switch entry(of: certificate, in: list, signers: [issuer])?.entry {
             case .revoked(let revocation):
-                return isRemoved && revocation.isHold ? nil : revocation
+                guard isRemoved && revocation.isHold else { return .revoked }
+                deciding = deciding ?? list
             case .removed: isRemoved = isRemoved || !isWeak && list.isCurrent(at: date)
             case .absent:
-                if !isWeak, !list.isDelta, list.scope == nil { return nil }
-            case nil: break
+                if !isWeak, !list.isDelta, list.scope == nil { deciding = deciding ?? list }
+            case nil: continue
             }
+            if !isWeak, list.isCurrent(at: date) { current.append(list) }
         }
-        return nil
+        return reason.map(Status.unknown) ?? .notRevoked
     }
 
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
@@ -121,11 +141,27 @@ extension EncodedRevocationList {
     /// A delta list can have the date and the number of its complete list, and is the newer one.
     func isNewer(than other: EncodedRevocationList) -> Bool {
         guard thisUpdate == other.thisUpdate else { return thisUpdate > other.thisUpdate }
-        if let own = number, let others = other.number, own != others {
-            return own.count == others.count
-                ? others.lexicographicallyPrecedes(own) : own.count > others.count
-        }
+        if let own = number, let others = other.number, own != others { return Self.isLower(others, own) }
         return isDelta && !other.isDelta
+    }
+
+    /// Whether the list is newer than another list of its issuer and contains everything that is still valid in it.
+    ///
+    /// Both must have the same scope, or this list must be unrestricted. This list must be complete, or both must be
+    /// delta lists and this one must contain the changes since the same or an earlier list.
+    func replaces(_ other: EncodedRevocationList) -> Bool {
+        guard issuerKey == other.issuerKey, isNewer(than: other),
+            scope == other.scope || scope == nil && other.scope?.isIndirect != true
+        else { return false }
+        guard let own = deltaBase else { return true }
+        guard let others = other.deltaBase else { return false }
+        return !Self.isLower(others, own)
+    }
+
+    /// Compares two numbers, big-endian without leading zeros.
+    private static func isLower(_ number: [UInt8], _ other: [UInt8]) -> Bool {
+        number.count == other.count
+            ? number.lexicographicallyPrecedes(other) : number.count < other.count
     }
 }
 
