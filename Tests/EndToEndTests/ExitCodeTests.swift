@@ -43,6 +43,37 @@ struct ExitCodeTests {
         #expect(right.status == 0)
     }
 
+    @Test("Options that do not fit together, and values out of range, are usage errors that name them")
+    func unsuitableOptions() async throws {
+        let consumer = [(["browse", "--details", "PIV", "--watch"], "--details and --watch")]
+        let device = [
+            (["passcode", "remove", "--password-stdin"], "require the action set"),
+            (["presence", "answer", "yes", "--delay", "5"], "--delay requires"),
+            (["presence", "--delay", "5"], "--delay requires"),
+        ]
+        let dates = Array(repeating: "2026-01-01", count: 101).joined(separator: ",")
+        let provider = [
+            (["provision", "--recovered", "101"], "--recovered must be a number from 0 to 100"),
+            (["provision", "--dates", dates], "1 to 100 dates"),
+            (["provision", "--dates", ","], "1 to 100 dates"),
+            (["provision", "--at", "2500-01-01"], "outside the years 1900 to 2200"),
+        ]
+        for (arguments, words) in consumer {
+            let run = try await simulation.consumer(arguments)
+            #expect(run.status == 64 && run.errors.contains(words), "\(arguments)")
+        }
+        for (arguments, words) in device {
+            let run = try await simulation.device(arguments)
+            #expect(run.status == 64 && run.errors.contains(words), "\(arguments)")
+        }
+        for (arguments, words) in provider {
+            let run = try await simulation.provider(arguments)
+            #expect(run.status == 64 && run.errors.contains(words), "\(arguments)")
+        }
+        let merged = try await simulation.provider("merge", simulation.scratch.path("missing"), "--json")
+        #expect(merged.status == 9 && merged.errors.contains("specify the folder of a device"))
+    }
+
     @Test("The exit code is 5 if a file is truncated, damaged or not PKCS #12")
     func malformed() async throws {
         let whole = try simulation.scratch.read("signature.p12")

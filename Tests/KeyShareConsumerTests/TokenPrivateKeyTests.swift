@@ -106,7 +106,15 @@ struct TokenPrivateKeyTests {
         let entry = Self.entry(certificate, .rsa, usage: .keyEncipherment)
         let use = PrivateKeyUse.decryptRSA([UInt8](repeating: 1, count: 256), .pkcs1(nil))
         #expect(
-            try await Self.withKey(entry, result: Self.computed(key)) { try await $0.provesPossession() })
+            try await Self.withKey(entry, result: Self.computed(key)) { key in
+                // A decrypted value proves nothing by itself.
+                try key.requireProof(
+                    SecretBytes([1]),
+                    of: TokenUse(
+                        objectID: entry.objectID, .rsaEncryptionPKCS1, data: [UInt8](repeating: 1, count: 256)
+                    ))
+                return try await key.provesPossession()
+            })
         for wrong in [SecretBytes([]), SecretBytes([UInt8](repeating: 1, count: 32))] {
             let isProved = try await Self.withKey(entry, result: { _ in wrong }) {
                 try await $0.provesPossession()

@@ -7,6 +7,7 @@ It prints one line, and exits with 0 if all checks pass.
 """
 import ctypes
 import hashlib
+import os
 import struct
 import sys
 import tempfile
@@ -126,6 +127,14 @@ def users(module, folder):
         expect(log_in(module, session, user=0), READ_ONLY_EXISTS, "the security officer with a read-only session")
         module.need("C_CloseSession", other)
         expect(log_in(module, session, user=0), ANOTHER_LOGGED_IN, "the security officer without a read-only session")
+    os.unlink(provider.path)
+    provider = Provider(folder)
+    # The protected authentication path.
+    provider.login = b"\1" + PIN_MODE[1:]
+    with Program(module, provider):
+        session = opened(module)
+        expect(module.C_Login(session, 1, None, 6), ARGUMENTS_BAD, "the length of a missing PIN")
+        expect(module.C_Login(session, 1, None, 0), OK, "a login on the protected path")
 
 
 def digests(module, folder):
