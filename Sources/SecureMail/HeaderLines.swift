@@ -56,7 +56,7 @@ struct HeaderLines {
 
     /// The name before a character as OpenSSL reads it, in lower case: without white space and quotes at its ends. Empty
     /// if the bytes do not contain the character.
-    private static func name(_ bytes: ArraySlice<UInt8>, before end: Unicode.Scalar) -> String {
+    static func name(_ bytes: ArraySlice<UInt8>, before end: Unicode.Scalar) -> String {
         guard let end = bytes.firstIndex(of: UInt8(ascii: end)) else { return "" }
         let name = bytes[..<end].drop(while: isRemoved).reversed().drop(while: isRemoved).reversed()
         return String(decoding: name, as: UTF8.self).lowercased()

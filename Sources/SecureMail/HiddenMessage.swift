@@ -25,22 +25,15 @@ struct HiddenMessage {
     /// Whether the first lines of a file, or those that a reader returns next, declare a media type. Empty lines before them
     /// are skipped.
     ///
-    /// - Parameter mostBytes: The number of bytes after which the search ends.
     /// - Throws: `FileError`.
-    static func declaresType(
-        _ descriptor: CInt, from start: LineReader? = nil, mostBytes: Int = MailLimits.headers
-    ) throws -> Bool {
+    static func declaresType(_ descriptor: CInt, from start: LineReader? = nil) throws -> Bool {
         // Other readers of the file continue at this position.
         let position = lseek(descriptor, 0, SEEK_CUR)
         defer { lseek(descriptor, position, SEEK_SET) }
         var reader = try start ?? LineReader(descriptor)
         var size = 0
         var isFound = false
-        // The end of the previous piece of a long line.
-        var tail: [UInt8] = []
-        while size <= mostBytes {
-            let isLineStart = reader.isAtLineStart
-            guard let line = try reader.next() else { break }
+        while size <= MailLimits.headers, let line = try reader.next() {
             size += line.count
             if line.withoutLineEnd.isEmpty {
                 if isFound { break }
@@ -48,14 +41,44 @@ struct HiddenMessage {
             }
             isFound = true
             // Some programs end lines at other characters, too, so the name can be anywhere in the line.
-            let text = (isLineStart ? [] : tail) + line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-            tail = Array(text.suffix(100))
+            let text = line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
             for range in text.ranges(of: Array("content-type".utf8)) {
                 let rest = text[range.upperBound...].drop { $0 == 0x20 || $0 == 0x09 }
                 if rest.first == UInt8(ascii: ":") { return true }
             }
         }
         return false
+    }
+
+    /// Whether OpenSSL finds the header of an S/MIME message in bare CMS, where it searches for one by default.
+    ///
+    /// It reads pieces of at most 1,023 bytes as lines, up to the first empty one, and ignores those without a colon.
+    ///
+    /// - Throws: `FileError`.
+    static func isInsideCMS(_ descriptor: CInt) throws -> Bool {
+        // Other readers of the file continue at this position.
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        defer { lseek(descriptor, position, SEEK_SET) }
+        var reader = try LineReader(descriptor)
+        var rest: ArraySlice<UInt8> = []
+        while true {
+            let bytes = try reader.next()
+            rest = rest.isEmpty ? bytes ?? [] : rest + (bytes ?? [])
+            while rest.count >= 1_023 || rest.last == 0x0A || bytes == nil {
+                let line = rest.prefix(1_023)
+                guard let first = line.first, ![0, 0x0A, 0x0D].contains(first) else { return false }
+                rest = rest.dropFirst(line.count)
+                if declaresMessage(line) { return true }
+                if rest.isEmpty { break }
+            }
+        }
+    }
+
+    /// Whether OpenSSL reads a line as the Content-Type of an S/MIME message.
+    private static func declaresMessage(_ line: ArraySlice<UInt8>) -> Bool {
+        guard HeaderLines.name(line, before: ":") == "content-type" else { return false }
+        let text = String(decoding: line, as: UTF8.self).lowercased()
+        return ["pkcs7-mime", "pkcs7-signature", "multipart/signed"].contains { text.contains($0) }
     }
 
     /// Whether the body begins with a CMS structure, in any transfer encoding, that contains content. A signature without

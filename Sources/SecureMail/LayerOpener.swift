@@ -137,7 +137,7 @@ struct LayerOpener {
         let delimiter = PartDelimiter(boundary)
         var hidden = HiddenDelimiters(delimiter, findsLongerLines: rejectsLongerLines)
         let (content, signature) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
-        guard try reader.skip(past: delimiter, &hidden) == .next,
+        guard try reader.skip(past: delimiter, &hidden, isPreamble: true) == .next,
             try reader.copyPart(until: delimiter, &hidden, to: content, isCanonical: true) == .next
         else { throw CMSError(.malformed, "the message ends before its signature") }
         var end = try reader.copyPart(until: delimiter, &hidden, to: signature, isCanonical: false)

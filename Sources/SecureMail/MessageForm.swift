@@ -64,7 +64,7 @@ struct MessageForm {
             // bytes.
             if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
                 (header, type) = (nil, defaultType)
-                hasOtherBase64 = try HiddenMessage.declaresType(descriptor, mostBytes: .max)
+                hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
                 kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
                 return
             }
@@ -72,7 +72,7 @@ struct MessageForm {
                 || first.starts(with: "-----BEGIN PKCS7-----".utf8)
             {
                 (header, type) = (nil, defaultType)
-                hasOtherBase64 = try HiddenMessage.declaresType(descriptor, mostBytes: .max)
+                hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
                 kind = .cms(EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) })
                 return
             }

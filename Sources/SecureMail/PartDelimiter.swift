@@ -91,6 +91,12 @@ struct HiddenDelimiters {
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
     }
 
+    /// Notes a colon before the first part. Perl's Email::MIME then shows the text before it as a part.
+    mutating func noteFieldBeforeParts() {
+        guard findsLongerLines else { return }
+        finding = finding ?? "text with a colon before its first part, which some programs show"
+    }
+
     /// Notes a delimiter after the one that closed the last part.
     mutating func noteDelimiterAfterEnd() {
         finding = finding ?? "a part after its end, which some programs read"
@@ -100,15 +106,17 @@ struct HiddenDelimiters {
 extension LineReader {
     /// Reads lines up to a delimiter and the delimiter itself. Without a delimiter, reads the rest of the file.
     ///
+    /// - Parameter isPreamble: Whether the lines precede the first part.
     /// - Returns: The form of the delimiter, or nil if the file ends first.
     mutating func skip(
-        past delimiter: PartDelimiter, _ hidden: inout HiddenDelimiters
+        past delimiter: PartDelimiter, _ hidden: inout HiddenDelimiters, isPreamble: Bool = false
     ) throws -> PartDelimiter.Match? {
         while true {
             let isLineStart = isAtLineStart
             guard let line = try next() else { return nil }
             hidden.read(line, isLineStart: isLineStart, isInPart: false)
             if isLineStart, let match = delimiter.match(line) { return match }
+            if isPreamble, line.contains(UInt8(ascii: ":")) { hidden.noteFieldBeforeParts() }
         }
     }
 
@@ -169,7 +177,7 @@ struct PartReader {
         self.scratch = scratch
         delimiter = PartDelimiter(boundary)
         hidden = HiddenDelimiters(delimiter, findsLongerLines: true)
-        last = try self.reader.skip(past: delimiter, &hidden)
+        last = try self.reader.skip(past: delimiter, &hidden, isPreamble: true)
         try readEnd()
     }
 

@@ -341,10 +341,13 @@ struct StatusResponseTests {
         #expect(!isUsable([current, simultaneous]) && !isUsable([simultaneous, current]))
         let expired = try newer(entry)
         #expect(!isUsable([current, expired]))
+        // A list with an unknown critical extension hides no revocation.
+        let unknown = CertificateExtension(oid: "1.2.3.4", isCritical: true, value: [5, 0])
+        #expect(!isUsable([expired, try newer([], age: 60, [unknown])]))
+        #expect(isUsable([expired, try newer([], age: 60)]))
         #expect(!isUsable([current, try newer(entry, [EncodedExtension.delta])]))
         #expect(!isUsable([current], weak: [expired]))
         #expect(isUsable([current, try newer(entry, age: -60)]))
-        #expect(isUsable([expired, try newer([], age: 60)]))
         #expect(!isUsable([expired], weak: [try newer([], age: 60)]))
         let forged = try newer([], by: TestAuthority.root("Authority"), age: 30)
         #expect(!isUsable([forged, try authority.list(entry)]))
@@ -369,11 +372,12 @@ struct StatusResponseTests {
         }
         /// A list with an entry without a date.
         func unusable(
-            by issuer: TestAuthority? = nil, _ extensions: [[UInt8]] = []
+            by issuer: TestAuthority? = nil, thisUpdate: String = "241203120000Z",
+            _ extensions: [[UInt8]] = []
         ) throws -> EncodedRevocationList {
             let entries = [DERText.sequence([0x02, 0x01, 0x07])]
             let form = ListForm(
-                thisUpdate: DERText.time("241203120000Z"),
+                thisUpdate: DERText.time(thisUpdate),
                 rest: ListForm.rest(entries: entries, extensions: extensions))
             return try EncodedRevocationList(der: form.der(by: issuer ?? authority))
         }
@@ -384,6 +388,8 @@ struct StatusResponseTests {
         let newer = try authority.list(thisUpdate: TestAuthority.now - 60)
         #expect(check([good], lists: [try unusable(), newer]).outcome == .passed)
         #expect(check([good], lists: [try unusable(by: .root("Authority"))]).outcome == .passed)
+        // The responder's certificate did not exist yet.
+        #expect(check([good], lists: [try unusable(thisUpdate: "200101000000Z")]).outcome == .passed)
         let authorities = try unusable([DERText.scope([0x82, 0x01, 0xFF])])
         #expect(check([good], lists: [authorities]).outcome == .passed)
         let exempt = try response(.good, by: responder([EncodedExtension.noCheck]))

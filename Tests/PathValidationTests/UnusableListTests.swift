@@ -124,6 +124,32 @@ struct UnusableListTests {
         #expect(outcomes([older, try unusable(), forged], untrusted: [forger]) == [.failed])
     }
 
+    @Test("Only a list that was signed with the same key replaces an unusable list")
+    func replacedWithOtherKey() throws {
+        let second = try root.authority("Root", serial: [3])
+        let (older, defective) = (try root.list(), try unusable())
+        let date = TestAuthority.now - 3_600
+        let newer = try second.list(thisUpdate: date)
+        #expect(outcomes([older, defective, newer], untrusted: [second]) == [.failed])
+        // An authority below the root certifies a key with the root's name.
+        let authority = try root.authority("Authority", serial: [4])
+        let impostor = try authority.authority("Root", serial: [5])
+        let leaf = try authority.leaf()
+        let lists = [older, try authority.list(), defective, try impostor.list(thisUpdate: date)]
+        #expect(outcomes(lists, leaf, untrusted: [authority, impostor]) == [.failed])
+    }
+
+    @Test("A list with an unknown critical extension does not replace an unusable list")
+    func unsuitableReplacements() throws {
+        let date = TestAuthority.now - 3_600
+        let extensions = [CertificateExtension(oid: "1.2.3.4", isCritical: true, value: [5, 0])]
+        let (older, defective) = (try root.list(), try unusable())
+        for isCritical in [false, true] {
+            let newer = try root.list(thisUpdate: date, isCritical ? extensions : [])
+            #expect(outcomes([older, defective, newer]) == [isCritical ? .failed : .passed])
+        }
+    }
+
     @Test("A newer delta list replaces an unusable delta list, unless it contains fewer changes")
     func replacedDelta() throws {
         let defective = try unusable([

@@ -243,7 +243,7 @@ struct LineEndTests: MailSuite {
         let message = try message()
         let text = "Content-Type: text/plain\r\n\r\n"
         for count in [1, 132, 1_000, 5_000, 200_000] {
-            let line = String(repeating: "x", count: count) + "--b\r\nContent-Type: text/html\r\n\r\ny\r\n"
+            let line = String(repeating: "x", count: count) + "--b\r\n\r\ny\r\n"
             for mail in [mixed([text + line, message]), mixed([message], preamble: line)] {
                 #expect(try read(mail).ambiguity != nil, "\(count)")
                 #expect(try read(mail.replacing("x--b", with: "x-b")).ambiguity == nil, "\(count)")
@@ -282,14 +282,43 @@ struct LineEndTests: MailSuite {
     func messageInsideCMS() throws {
         let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
         let pem = Array("-----BEGIN CMS-----\n".utf8) + MailText.base64(der)
+        // OpenSSL reads 1,023 bytes at once. The blanks extend beyond a chunk.
+        let filler = String(repeating: "x", count: 1_023 * (OpenFile.chunk / 1_023))
+        let type = "Content-Type" + String(repeating: " ", count: 900) + ": multipart/signed"
         #expect(try read(der).ambiguity == nil)
         for (after, isAmbiguous) in [
-            ("", false), ("text: a\n", false), (" content-type : a/b\n", true),
-            (String(repeating: "x", count: 3 * OpenFile.chunk) + " Content-Type: a/b\n", true),
-            ("\nContent-Type: a/b\n", false),
+            ("", false), ("text: a\n", false), (" \u{B}\"content-type\u{C} : application/pkcs7-mime\n", true),
+            ("Content-Type: text/plain\n", false), ("\nContent-Type: multipart/signed\n", false),
+            ("x Content-Type: multipart/signed\n", false), (filler + "\(type)\n", true),
+            ("x\(filler)\(type)\n", false),
         ] {
             let mail = pem + Array(("-----END CMS-----\n" + after).utf8)
             #expect((try read(mail).ambiguity != nil) == isAmbiguous, "\(after.suffix(40))")
+        }
+    }
+
+    @Test("Signed content with a header is not a message inside bare CMS")
+    func headerInsideCMS() throws {
+        for (text, isFound) in [
+            ("Content-Type: text/plain\r\nX: multipart/signed\r\n\r\n", false),
+            ("Content-Type: multipart/signed\r\n", false), ("\nContent-Type: multipart/signed\r\n", true),
+            ("\n\0Content-Type: a\nContent-Type: multipart/signed\n", false),
+        ] {
+            let file = try UnnamedFile(in: scratch.path)
+            try file.write([0x30, 0x82, 0x01, 0x00] + Array(text.utf8))
+            #expect(try HiddenMessage.isInsideCMS(file.descriptor) == isFound, "\(text.debugDescription)")
+        }
+    }
+
+    @Test("Text with a colon before the first part makes a message ambiguous, because Email::MIME shows it")
+    func preamble() throws {
+        let message = try message()
+        for (text, isAmbiguous) in [("This is S/MIME.\r\n", false), ("Pay: 9999\r\n", true)] {
+            #expect((try read(mixed([message], preamble: text)).ambiguity != nil) == isAmbiguous)
+            let start = try #require(message.range(of: "--keyshare-boundary")).lowerBound
+            let mail = message[..<start] + text + message[start...]
+            #expect((try failure(String(mail)) == .malformed) == isAmbiguous)
+            #expect(try read(mixed([message], epilogue: text)).ambiguity == nil)
         }
     }
 

@@ -143,17 +143,21 @@ extension VerifierRun {
                     addUnusableList(reason, at: depth)
                     continue
                 }
-                guard list.thisUpdate <= input.date, isNewer(list, than: known.map(\.list)),
-                    isAuthentic(list, known, input, objects)
-                else { continue }
+                guard list.thisUpdate <= input.date, isNewer(list, than: known.map(\.list)) else { continue }
+                let signers = signers(of: list, known, input, objects)
+                if signers.isEmpty { continue }
                 let others = replacements ?? currentLists(at: depth, known, input, material, objects)
                 replacements = others
-                if !others.contains(where: { $0.replaces(list) }) { addUnusableList(reason, at: depth) }
+                let isReplaced = others.contains { other in
+                    other.replaces(list) && signers.contains { objects.isSigned(other, by: $0) }
+                }
+                if !isReplaced { addUnusableList(reason, at: depth) }
             }
         }
     }
 
-    /// The usable lists that are current, cover the certificate at a depth, and are authentic.
+    /// The usable lists that are current, cover the certificate at a depth, and are authentic. They were issued before the
+    /// certificate expired, and have no unknown critical extension.
     ///
     /// A list that was signed with a revoked key must not hide an unusable list. So no list may revoke the signer,
     /// and no unusable list may cover it.
@@ -162,10 +166,11 @@ extension VerifierRun {
         _ objects: VerificationObjects
     ) -> [EncodedRevocationList] {
         let lists = material.lists.filter {
-            $0.isCurrent(at: input.date) && objects.covers($0, chain[depth])
+            $0.isCurrent(at: input.date) && $0.thisUpdate <= chain[depth].notAfter
+                && objects.covers($0, chain[depth]) && !objects.hasUnknownCriticalExtension($0)
         }
         let keys = Set(lists.map(\.issuerKey))
-        let trusted = known.compactMap(\.signer) + chain
+        let trusted = known.compactMap(\.signer) + chain[(depth + 1)...]
         let others = input.untrusted.filter { signer in
             guard keys.contains(signer.subject.matchingKey), !trusted.contains(signer),
                 signer.isValid(at: input.date), isCertified(signer, objects),
@@ -180,13 +185,13 @@ extension VerifierRun {
         }
     }
 
-    /// Whether the list was signed by the signer of a consulted list, or by a certificate that is on the path or was
-    /// issued by an authority on it.
-    private func isAuthentic(
-        _ list: EncodedRevocationList, _ known: [Lookup], _ input: Input, _ objects: VerificationObjects
-    ) -> Bool {
+    /// The signers of an authentic list: the signer of a consulted list, and certificates that are on the path or that an
+    /// authority on it issued. Empty if the list is not authentic.
+    private func signers(
+        of list: EncodedRevocationList, _ known: [Lookup], _ input: Input, _ objects: VerificationObjects
+    ) -> [Certificate] {
         let trusted = known.compactMap(\.signer)
-        return (trusted + input.path + input.untrusted).contains { signer in
+        return (trusted + input.path + input.untrusted).filter { signer in
             signer.subject.matchingKey == list.issuerKey
                 && (trusted.contains(signer) || isCertified(signer, objects))
                 && objects.isSigned(list, by: signer)

@@ -81,7 +81,8 @@ package struct AuthorityConstraints: Sendable, Hashable {
         defer { unsafe NAME_CONSTRAINTS_free(constraints) }
         permittedNames = unsafe Self.names(constraints.pointee.permittedSubtrees)
         excludedNames = unsafe Self.names(constraints.pointee.excludedSubtrees)
-        excludedDirectories = PreparedName.names(excludedNames.compactMap(\.directory))
+        excludedDirectories = PreparedName.names(
+            excludedNames.compactMap(\.directory), most: 16 * PreparedName.mostCharacters)
     }
 
     private mutating func readPolicies(_ certificate: OpaquePointer) {

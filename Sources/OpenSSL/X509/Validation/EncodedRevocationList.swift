@@ -106,6 +106,12 @@ package final class EncodedRevocationList: Sendable {
         thisUpdate <= date && (nextUpdate.map { date <= $0 } ?? true)
     }
 
+    /// Whether the list or an entry has a critical extension that OpenSSL does not process. Each call parses the list again.
+    var hasUnknownCriticalExtension: Bool {
+        guard let der = try? load(), let parts = try? RevocationListParts(der) else { return false }
+        return parts.hasUnknownCriticalExtension(in: der)
+    }
+
     /// Whether a key (`EVP_PKEY`) created the signature of the list. Its entries may be malformed.
     func isSigned(by key: OpaquePointer?) -> Bool {
         guard let der = try? load(), let parts = try? RevocationListParts(der) else { return false }

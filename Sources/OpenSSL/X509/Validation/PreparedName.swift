@@ -14,12 +14,9 @@ struct PreparedName: Sendable, Hashable {
     struct Attribute: Sendable, Hashable {
         let type: String
         /// The UTF-8 of the prepared value; nil if the value is too long, or has too many consecutive combining marks, to
-        /// be normalized, or if the certificate has too many characters outside ASCII. It equals every other value.
+        /// be normalized, or if the certificate has too many characters outside ASCII. It equals every other value, and
+        /// so do the other values of its relative name.
         let value: [UInt8]?
-
-        func matches(_ other: Attribute) -> Bool {
-            type == other.type && (value == nil || other.value == nil || value == other.value)
-        }
 
         func precedes(_ other: Attribute) -> Bool {
             guard type == other.type else { return type < other.type }
@@ -40,9 +37,10 @@ struct PreparedName: Sendable, Hashable {
         }
     }
 
-    /// Prepares all names of a certificate.
-    static func names(_ names: [DistinguishedName]) -> [PreparedName] {
-        var remaining = mostCharacters
+    /// Prepares all names of a certificate, or with a higher limit those that an authority excludes, which are prepared
+    /// only once.
+    static func names(_ names: [DistinguishedName], most limit: Int = mostCharacters) -> [PreparedName] {
+        var remaining = limit
         return names.map { PreparedName($0, &remaining) }
     }
 
@@ -50,7 +48,8 @@ struct PreparedName: Sendable, Hashable {
     func isWithin(_ subtree: PreparedName) -> Bool {
         relativeNames.count >= subtree.relativeNames.count
             && zip(relativeNames, subtree.relativeNames).allSatisfy { own, other in
-                own.count == other.count && zip(own, other).allSatisfy { $0.matches($1) }
+                let isOpen = (own + other).contains { $0.value == nil }
+                return own.map(\.type) == other.map(\.type) && (isOpen || own == other)
             }
     }
 

@@ -22,6 +22,8 @@ struct RevocationListParts {
     private let signed: Range<Int>
     private let algorithm: Range<Int>
     private let signature: Range<Int>
+    /// The extensions of the list.
+    private var extensions = FoundExtensions()
     /// Whether the list has version 2. Only such a list may have extensions.
     private let isVersion2: Bool
     /// The position of the entries; nil if the list has no entries.
@@ -68,7 +70,7 @@ struct RevocationListParts {
                 throw Self.malformed("an element is at the wrong position")
             }
             guard isVersion2 else { throw Self.malformed("it has extensions, but its version is not 2") }
-            try Self.requireExtensions(der, wrapped.contents)
+            extensions = try Self.requireExtensions(der, wrapped.contents)
             try readExtensions(Array(der[wrapped.contents]))
         }
         OpenSSLError.discardQueue()
@@ -92,12 +94,30 @@ struct RevocationListParts {
             guard isVersion2 else {
                 throw Self.malformed("an entry has extensions, but the list's version is not 2")
             }
-            let types = try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
+            let found = try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
             // RFC 5280 5.3.3 defines certificateIssuer only for indirect lists.
-            guard scope?.isIndirect == true || !types.contains(Self.certificateIssuer) else {
+            guard scope?.isIndirect == true || !found.types.contains(Self.certificateIssuer) else {
                 throw Self.malformed("an entry has an issuer, but the list is not indirect")
             }
         }
+    }
+
+    /// Whether the list or an entry has a critical extension that OpenSSL does not process. Such a list must not be used
+    /// to determine that a certificate is not revoked (RFC 5280 5.2, 5.3). False if the entries are malformed.
+    func hasUnknownCriticalExtension(in der: [UInt8]) -> Bool {
+        // issuingDistributionPoint, authorityKeyIdentifier and deltaCRLIndicator.
+        let known: Set<ArraySlice<UInt8>> = [[0x55, 0x1D, 0x1C], [0x55, 0x1D, 0x23], [0x55, 0x1D, 0x1B]]
+        if !extensions.critical.isSubset(of: known) { return true }
+        guard let entries else { return false }
+        var walk = DERWalk(der, in: entries)
+        while let entry = walk.skip(V_ASN1_SEQUENCE) {
+            var fields = DERWalk(der, in: entry.contents)
+            guard fields.skip(V_ASN1_INTEGER) != nil, Self.hasTime(&fields, der), !fields.isAtEnd,
+                let found = try? Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
+            else { continue }
+            if !found.critical.isSubset(of: [Self.certificateIssuer]) { return true }
+        }
+        return false
     }
 
     /// Whether a key (`EVP_PKEY`) created the signature of the list. The entries are not decoded.
@@ -192,15 +212,14 @@ struct RevocationListParts {
 
     /// Checks that a range contains one non-empty list of extensions without duplicates (RFC 5280 4.2), and returns the
     /// contents of their object identifiers.
-    @discardableResult
     private static func requireExtensions(
         _ der: [UInt8], _ range: Range<Int>
-    ) throws(CertificateError) -> Set<ArraySlice<UInt8>> {
+    ) throws(CertificateError) -> FoundExtensions {
         var walk = DERWalk(der, in: range)
         guard let list = walk.skip(V_ASN1_SEQUENCE), walk.isAtEnd, !list.contents.isEmpty else {
             throw malformed("its extensions are not a SEQUENCE, or are empty")
         }
-        var seen: Set<ArraySlice<UInt8>> = []
+        var found = FoundExtensions()
         var items = DERWalk(der, in: list.contents)
         while !items.isAtEnd {
             guard let item = items.skip(V_ASN1_SEQUENCE) else {
@@ -208,18 +227,26 @@ struct RevocationListParts {
             }
             var fields = DERWalk(der, in: item.contents)
             guard let type = fields.skip(V_ASN1_OBJECT) else { throw malformed("an extension has no type") }
-            if let flag = fields.skip(V_ASN1_BOOLEAN), ![[0x00], [0xFF]].contains(der[flag.contents]) {
+            let flag = fields.skip(V_ASN1_BOOLEAN).map { der[$0.contents] } ?? [0x00]
+            guard [[0x00], [0xFF]].contains(flag) else {
                 throw malformed("an extension's critical flag is invalid")
             }
             guard let value = fields.skip(V_ASN1_OCTET_STRING), fields.isAtEnd else {
                 throw malformed("an extension has no value, or more than one")
             }
             if der[type.contents] == certificateIssuer { try requireIssuers(der, value.contents) }
-            guard seen.insert(der[type.contents]).inserted else {
+            guard found.types.insert(der[type.contents]).inserted else {
                 throw malformed("it contains the same extension twice")
             }
+            if flag == [0xFF] { found.critical.insert(der[type.contents]) }
         }
-        return seen
+        return found
+    }
+
+    /// The contents of the object identifiers of extensions.
+    private struct FoundExtensions {
+        var types: Set<ArraySlice<UInt8>> = []
+        var critical: Set<ArraySlice<UInt8>> = []
     }
 
     /// The contents of the object identifier of certificateIssuer, 2.5.29.29.

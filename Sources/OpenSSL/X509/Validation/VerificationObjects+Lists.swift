@@ -88,19 +88,23 @@ extension VerificationObjects {
         for (list, isWeak) in candidates where deciding?.isNewer(than: list) != true {
             guard list.scope?.includes(certificate) ?? true, isSigned(list, by: issuer) else { continue }
             if let defect = defect(of: list) {
-                if !current.contains(where: { $0.replaces(list) }) { reason = reason ?? defect }
+                // An older list cannot contain the certificate.
+                if list.thisUpdate >= certificate.notBefore, !current.contains(where: { $0.replaces(list) }) {
+                    reason = reason ?? defect
+                }
                 continue
             }
+            let isComplete = !isWeak && !hasUnknownCriticalExtension(list)
             switch entry(of: certificate, in: list, signers: [issuer])?.entry {
             case .revoked(let revocation):
                 guard isRemoved && revocation.isHold else { return .revoked }
                 deciding = deciding ?? list
             case .removed: isRemoved = isRemoved || !isWeak && list.isCurrent(at: date)
             case .absent:
-                if !isWeak, !list.isDelta, list.scope == nil { deciding = deciding ?? list }
+                if isComplete, !list.isDelta, list.scope == nil { deciding = deciding ?? list }
             case nil: continue
             }
-            if !isWeak, list.isCurrent(at: date) { current.append(list) }
+            if isComplete, list.isCurrent(at: date) { current.append(list) }
         }
         return reason.map(Status.unknown) ?? .notRevoked
     }
@@ -147,11 +151,11 @@ extension EncodedRevocationList {
 
     /// Whether the list is newer than another list of its issuer and contains everything that is still valid in it.
     ///
-    /// Both must have the same scope, or this list must be unrestricted. This list must be complete, or both must be
-    /// delta lists and this one must contain the changes since the same or an earlier list.
+    /// Both must have the same scope, or this list must be unrestricted and complete. If it is a delta list, so must be the
+    /// other one, and this one must contain the changes since the same or an earlier list.
     func replaces(_ other: EncodedRevocationList) -> Bool {
         guard issuerKey == other.issuerKey, isNewer(than: other),
-            scope == other.scope || scope == nil && other.scope?.isIndirect != true
+            scope == other.scope || scope == nil && !isDelta && other.scope?.isIndirect != true
         else { return false }
         guard let own = deltaBase else { return true }
         guard let others = other.deltaBase else { return false }

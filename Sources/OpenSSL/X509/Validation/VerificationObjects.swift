@@ -20,6 +20,7 @@ internal import COpenSSL
     private var listSignatures:
         [ObjectIdentifier: (list: EncodedRevocationList, signers: [Certificate: Bool])] = [:]
     private var listDefects: [ObjectIdentifier: (list: EncodedRevocationList, reason: String?)] = [:]
+    private var listCriticality: [ObjectIdentifier: (list: EncodedRevocationList, isUnknown: Bool)] = [:]
     private var names: [Pair: Bool] = [:]
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
@@ -101,6 +102,14 @@ internal import COpenSSL
             return unsafe list.isSigned(by: key)
         }
         return unsafe X509_CRL_verify(decoded, key) == 1
+    }
+
+    /// Whether `list` has an unknown critical extension. The result is cached.
+    func hasUnknownCriticalExtension(_ list: EncodedRevocationList) -> Bool {
+        if let known = listCriticality[ObjectIdentifier(list)] { return known.isUnknown }
+        let isUnknown = list.hasUnknownCriticalExtension
+        listCriticality[ObjectIdentifier(list)] = (list, isUnknown)
+        return isUnknown
     }
 
     /// The reason why `list` is unusable: its entries cannot be decoded, or have too many issuers. Nil if it is usable.
