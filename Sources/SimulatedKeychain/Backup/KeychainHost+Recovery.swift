@@ -199,7 +199,8 @@ extension KeychainFiles {
     }
 
     /// Moves the database of `fresh` to this place. With `aside`, also moves the master key into that folder, and replaces
-    /// it. The key is replaced last: while the database is missing, the key keeps other processes from creating a new keychain.
+    /// it. The key is replaced last: while the database is missing, the key keeps other processes from creating a new
+    /// keychain.
     private func takeOver(_ fresh: KeychainFiles, keyTo aside: KeychainFiles?) throws(FileError) {
         try Self.move(fresh.generation, to: generation)
         try Self.move(fresh.database, to: database)
