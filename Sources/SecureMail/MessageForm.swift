@@ -58,26 +58,12 @@ struct MessageForm {
     init(_ descriptor: CInt, as entity: Entity) throws {
         let isOuter = entity == .file
         let defaultType = entity == .digestPart ? "message/rfc822" : "text/plain"
-        var reader = try LineReader(descriptor)
-        if isOuter, let first = try reader.next() {
-            // The header of a SEQUENCE with a length in the long or indefinite form. Text never begins with these
-            // bytes.
-            if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
-                (header, type) = (nil, defaultType)
-                hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
-                kind = .cms(EncodedBody(try LineReader(descriptor), isBase64: false))
-                return
-            }
-            if first.starts(with: "-----BEGIN CMS-----".utf8)
-                || first.starts(with: "-----BEGIN PKCS7-----".utf8)
-            {
-                (header, type) = (nil, defaultType)
-                hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
-                kind = .cms(EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) })
-                return
-            }
-            reader = try LineReader(descriptor)
+        if isOuter, let body = try Self.bareCMS(descriptor) {
+            (header, type, kind) = (nil, defaultType, .cms(body))
+            hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
+            return
         }
+        var reader = try LineReader(descriptor)
         do {
             let fields = try MailHeader.read(&reader, isFile: isOuter)
             guard fields?.fields.count ?? 0 <= MailLimits.fields else {
@@ -122,6 +108,21 @@ struct MessageForm {
         if entity == .message, header != nil, !isAmbiguous {
             isHeaderOnly = try reader.isAtBlankEnd()
         }
+    }
+
+    /// The source of bare CMS in DER or PEM; nil if the file begins with something else.
+    private static func bareCMS(_ descriptor: CInt) throws -> EncodedBody? {
+        var reader = try LineReader(descriptor)
+        guard let first = try reader.next() else { return nil }
+        // The header of a SEQUENCE with a length in the long or indefinite form. Text never begins with these bytes.
+        if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
+            return EncodedBody(try LineReader(descriptor), isBase64: false)
+        }
+        guard
+            first.starts(with: "-----BEGIN CMS-----".utf8)
+                || first.starts(with: "-----BEGIN PKCS7-----".utf8)
+        else { return nil }
+        return EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) }
     }
 
     /// A message inside another one, or ``Kind/plain`` if its transfer encoding is not allowed (RFC 2045, 6.4). Some
