@@ -278,9 +278,9 @@ struct ContentType: Sendable {
         }
     }
 
-    /// Whether a text without quotes is the value of a parameter: a token, or a media type or Content-ID where one is
-    /// expected. Many programs write these without quotes, although RFC 2045 does not allow it. Camel reads no parameter
-    /// after them, so they must follow the boundary.
+    /// Whether a value without quotes is allowed: a token or, for some parameters, a media type or a Content-ID. Many
+    /// programs write these without quotes, although RFC 2045 does not allow it. Camel reads no parameter after them, so
+    /// they must follow the boundary.
     private static func isUnquotedValue(_ text: String, of name: String, _ isAfterBoundary: Bool) -> Bool {
         guard isAfterBoundary, ["protocol", "type", "start"].contains(name) else { return isToken(text) }
         return isToken(text.filter { !"/<>@".contains($0) })

@@ -132,7 +132,7 @@ extension BoundaryCase<RawCertificate> {
             $0.extensions?.set("2.5.29.18", Raw.sequence(Raw.tlv(0x82, Array("-".utf8))))
         },
         .init("alternative-name-email", true, "an address of the issuer") {
-            $0.extensions?.set("2.5.29.18", Raw.sequence(RawCertificate.address("nobody")))
+            $0.extensions?.set("2.5.29.18", Raw.sequence(RawCertificate.address("user")))
         },
         .init("alternative-name-uri", true, "a URI of the issuer") {
             $0.extensions?.set("2.5.29.18", Raw.sequence(Raw.tlv(0x86, Array("none".utf8))))

@@ -5,25 +5,13 @@ import TestSupport
 import Testing
 
 @Suite("Several lists of one issuer", .timeLimit(.minutes(10)))
-struct NewerListTests {
-    private let root: TestAuthority
-    private let leaf: Certificate
+struct NewerListTests: RevocationListSuite {
+    let root: TestAuthority
+    let leaf: Certificate
 
     init() throws {
         root = try TestAuthority.root("Root")
         leaf = try root.leaf()
-    }
-
-    /// The check of revocation with these lists, in this and in the opposite order.
-    private func outcomes(
-        _ lists: [EncodedRevocationList], _ leaf: Certificate? = nil, untrusted: [TestAuthority] = []
-    ) -> Set<Verification.Outcome> {
-        Set(
-            [lists, lists.reversed()].map { lists in
-                let trial = Trial(
-                    trusted: [root.certificate], untrusted: untrusted.map(\.certificate), lists: lists)
-                return trial.validate(leaf ?? self.leaf).verification.check(.revocation).outcome
-            })
     }
 
     /// A list that was issued an hour before the validation, or later, and is out of date or not.

@@ -5,25 +5,13 @@ import PathValidation
 import Testing
 
 @Suite("Unusable lists in addition to usable ones", .timeLimit(.minutes(10)))
-struct UnusableListTests {
-    private let root: TestAuthority
-    private let leaf: Certificate
+struct UnusableListTests: RevocationListSuite {
+    let root: TestAuthority
+    let leaf: Certificate
 
     init() throws {
         root = try TestAuthority.root("Root")
         leaf = try root.leaf()
-    }
-
-    /// The check of revocation with these lists, in this and in the opposite order.
-    private func outcomes(
-        _ lists: [EncodedRevocationList], _ leaf: Certificate? = nil, untrusted: [TestAuthority] = []
-    ) -> Set<Verification.Outcome> {
-        Set(
-            [lists, lists.reversed()].map { lists in
-                let trial = Trial(
-                    trusted: [root.certificate], untrusted: untrusted.map(\.certificate), lists: lists)
-                return trial.validate(leaf ?? self.leaf).verification.check(.revocation).outcome
-            })
     }
 
     /// A list that revokes the leaf and contains an entry without a date. It was issued half a day before the

@@ -123,7 +123,7 @@ package struct AliasStore: Sendable {
             added.append((newest.label, fault?.changes.renewedAlias?(entry.alias) ?? entry.alias))
             replaced.append(entry.alias)
         }
-        // All persons' at once, so that no two get the same number.
+        // Assigned together, so that no two persons get the same number.
         added += try assignments(for: encryption, includingOlder: false)
         try add(added, announcing: fault?.changes.renewsSilently == true ? nil : .updateCompleted)
         if fault?.changes.renewedAlias != nil { _ = try keyChain.remove(replaced) }
