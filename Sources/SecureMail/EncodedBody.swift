@@ -83,13 +83,16 @@ struct BoundedSource: ByteSource {
 struct CanonicalLines {
     private var endsInReturn = false
 
-    /// Returns a line, or a piece of one, with the line ending CR LF. A CR LF may be split across two calls.
-    mutating func canonical(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard let last = line.last else { return line }
-        defer { endsInReturn = last == 0x0D }
-        guard last == 0x0A else { return line }
-        let hasReturn = line.count > 1 ? line.dropLast().last == 0x0D : endsInReturn
-        return hasReturn ? line : line.dropLast() + [0x0D, 0x0A]
+    /// Returns the next bytes with the line ending CR LF. A CR LF may be split across two calls.
+    mutating func canonical(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + bytes.count / 16)
+        for byte in bytes {
+            if byte == 0x0A, !endsInReturn { result.append(0x0D) }
+            result.append(byte)
+            endsInReturn = byte == 0x0D
+        }
+        return result[...]
     }
 }
 

@@ -6,6 +6,8 @@ struct HeaderLines {
     static let longest = 998
 
     private var lineEnds = StrayLineEnds()
+    /// Whether the previous line ends with LF, without CR.
+    private var endsInFeed = false
     private var finding: String?
     /// Whether the first line of the current field ends within a comment. OpenSSL then ignores this line, but not the
     /// next one.
@@ -26,6 +28,7 @@ struct HeaderLines {
     mutating func read(_ line: ArraySlice<UInt8>, colon: Int?) {
         lineEnds.read(line)
         finding = finding ?? ambiguity(of: line, colon: colon)
+        endsInFeed = line.last == 0x0A && line.dropLast().last != 0x0D
         guard let colon else { return }
         let value = line[colon...]
         isInComment =
@@ -34,6 +37,9 @@ struct HeaderLines {
     }
 
     private func ambiguity(of line: ArraySlice<UInt8>, colon: Int?) -> String? {
+        if endsInFeed, line.elementsEqual([0x0D, 0x0A]) {
+            return "ends with different line ends, where some programs find no end"
+        }
         if line.withoutLineEnd.count > Self.longest {
             return "contains a line of more than \(Self.longest) bytes, which some programs divide"
         }

@@ -165,6 +165,10 @@ struct LayerOpener {
             try CMSStructure(reading: BoundedSource(body, MailLimits.signature)) { _ in }
         }
         inspect(structure)
+        // RFC 8551 3.5.3 forbids it. A program could show this content instead of the first part.
+        guard !structure.hasContent else {
+            throw CMSError(.malformed, "the signature of the message contains content of its own")
+        }
         try content.rewind()
         return (try examine(structure, content), content)
     }

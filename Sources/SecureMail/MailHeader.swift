@@ -83,6 +83,8 @@ package struct MailHeader: Sendable {
         var fields: [Field] = []
         var lines = HeaderLines()
         var isTypeDivided = false
+        // Whether the current field is Content-Type.
+        var isType = false
         // Whether the text of the current field ends within quotes.
         var isQuoted = false
         var size = 0
@@ -114,7 +116,7 @@ package struct MailHeader: Sendable {
             if continues, let last {
                 let isFirst = fields[last].value.isEmpty
                 let isBetweenParameters = fields[last].value.utf8.last == UInt8(ascii: ";") && !isQuoted
-                if fields[last].is("Content-Type"), !isFirst, !isBetweenParameters { isTypeDivided = true }
+                if isType, !isFirst, !isBetweenParameters { isTypeDivided = true }
                 // Appends in place, because a value can have many lines.
                 let more = trimmed(text)
                 if !more.isEmpty { fields[last].value += (isFirst ? "" : " ") + more }
@@ -123,6 +125,7 @@ package struct MailHeader: Sendable {
                 fields.append(
                     Field(
                         trimmed(text[..<colon]), trimmed(text[text.index(after: colon)...])))
+                isType = fields.last?.is("Content-Type") == true
                 isQuoted = hasOddQuotes(text)
             } else if isMailboxLine {
                 continue
@@ -231,7 +234,7 @@ struct ContentType: Sendable {
     ///
     /// The parameters are ambiguous if programs could find different ones: they are not `name=value`, a name contains
     /// other characters than letters, digits and `-._*`, a quoted string has no end, contains a backslash or is followed
-    /// by text, or a value without quotes is not a token.
+    /// by text, a value without quotes is not a token, or there are more than `MailLimits.parameters`.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
@@ -241,6 +244,7 @@ struct ContentType: Sendable {
         // All programs ignore semicolons at the end.
         var isAtEnd = false
         while rest.popFirst() != nil {
+            guard parameters.count < MailLimits.parameters else { return (parameters, true) }
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
             let name = String(key).trimmedOfBlanks
@@ -358,9 +362,9 @@ extension Substring.UnicodeScalarView {
 extension String {
     /// The text without leading and trailing spaces, tabs and line endings.
     var trimmedOfBlanks: String {
-        let blanks: Set<Unicode.Scalar> = [" ", "\t", "\r", "\n"]
-        let scalars = unicodeScalars.drop { blanks.contains($0) }
-        let end = scalars.lastIndex { !blanks.contains($0) }
-        return end.map { String(scalars[...$0]) } ?? ""
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+        let bytes = utf8.drop(while: isBlank)
+        let end = bytes.lastIndex { !isBlank($0) }
+        return end.map { String(Substring(bytes[...$0])) } ?? ""
     }
 }

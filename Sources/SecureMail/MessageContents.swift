@@ -1,3 +1,4 @@
+internal import Glibc
 package import OpenSSL
 package import PrivateFiles
 package import SecretMemory
@@ -29,7 +30,8 @@ package struct MessageContents: Sendable {
         package fileprivate(set) var structures: [CMSStructure] = []
         /// The encryptions and signatures that were removed, outermost first.
         package fileprivate(set) var layers: [MessageProtection] = []
-        /// The reason why the next layer could not be opened; nil if all were opened.
+        /// The reason why the next layer could not be opened. For a part that does not belong to the message itself, also the
+        /// reason why some programs could find another S/MIME message in it. Nil if there is none.
         package fileprivate(set) var failure: (any Error)?
         /// The protected header fields; nil if no header fields are protected.
         package fileprivate(set) var headerProtection: HeaderProtection?
@@ -47,7 +49,7 @@ package struct MessageContents: Sendable {
         /// Whether the part could be encrypted, or contain an encrypted part: a layer could not be read at all, or it is a
         /// signature whose content was not read.
         package var isUnread: Bool {
-            failure != nil && !isCertificateList
+            failure != nil && sha256 == nil && !isCertificateList
                 && (structures.count == layers.count || structures.last?.kind == .signedData)
         }
     }
@@ -85,8 +87,8 @@ package struct MessageContents: Sendable {
     /// The limit that kept a part from being examined, as a sentence without a full stop; nil if every part was
     /// examined.
     package let limit: String?
-    /// The reason why some programs could find other header fields or parts in the message itself, as a sentence without
-    /// a full stop; nil if there is none.
+    /// The reason why some programs could find other header fields, parts or layers in the message itself, as a sentence
+    /// without a full stop; nil if there is none.
     package let ambiguity: String?
 
     /// The parts that nothing protects, in order.
@@ -148,10 +150,13 @@ package struct MessageReader {
     /// - Throws: `CMSError.Code.noMessage` if the file is neither a message nor CMS, and the errors of damaged headers;
     ///   `FileError`; any error that the lookup of keys throws, if it is neither `CMSError` nor `CertificateError`.
     package func read(_ descriptor: CInt) throws -> MessageContents {
+        let size = Int(lseek(descriptor, 0, SEEK_END))
         let form = try MessageForm(descriptor, as: .file)
         var opener = opener
         opener.work = PasswordWork()
-        var walk = MessageWalk(scratch: scratch, opener: opener, keepsContent: keepsContent)
+        var walk = MessageWalk(
+            scratch: scratch, opener: opener, keepsContent: keepsContent,
+            mostBytes: MailLimits.copies * size)
         walk.noteAmbiguity(of: form, .init(path: nil, header: form.header))
         switch form.kind {
         case .cms, .signed, .signedWithoutBoundary:
@@ -203,11 +208,26 @@ private struct MessageWalk {
     private var count = 0
     private var choices = 0
     private var signatures = 0
+    /// The number of bytes that further parts and the content of layers may have.
+    private var remainingBytes: Int
 
-    init(scratch: String, opener: LayerOpener, keepsContent: Bool) {
+    init(scratch: String, opener: LayerOpener, keepsContent: Bool, mostBytes: Int) {
         self.scratch = scratch
         self.opener = opener
         self.keepsContent = keepsContent
+        remainingBytes = mostBytes
+    }
+
+    private static let tooLarge =
+        "all parts and layers of the message together are larger than \(MailLimits.copies) times its size"
+
+    /// Counts the bytes of a part, or of the content of a layer. Returns false if all of them together exceed the limit.
+    private mutating func allows(_ file: UnnamedFile) -> Bool {
+        remainingBytes -= Int(lseek(file.descriptor, 0, SEEK_END))
+        if remainingBytes < 0 {
+            limit = limit ?? Self.tooLarge
+        }
+        return remainingBytes >= 0
     }
 
     /// Visits the body of a message, or the content of an S/MIME part. A body that is not multipart is numbered part 1.
@@ -285,6 +305,7 @@ private struct MessageWalk {
             number += 1
             count += 1
             let file = try bodies.next()
+            guard allows(file) else { return note(form, place) }
             // The form reads from the file, so the file must remain open.
             try withExtendedLifetime(file) {
                 try visit(
@@ -323,8 +344,8 @@ private struct MessageWalk {
         }
     }
 
-    /// Copies a message to `file` and returns its form; nil if it cannot be decoded.
-    private func message(_ source: any ByteSource, in file: UnnamedFile) throws -> MessageForm? {
+    /// Copies a message to `file` and returns its form; nil if it cannot be decoded, or is above the limit.
+    private mutating func message(_ source: any ByteSource, in file: UnnamedFile) throws -> MessageForm? {
         var source = source
         do {
             while true {
@@ -335,7 +356,7 @@ private struct MessageWalk {
         } catch is CMSError {
             return nil
         }
-        return try MessageForm(file.descriptor, as: .message)
+        return allows(file) ? try MessageForm(file.descriptor, as: .message) : nil
     }
 
     // MARK: - S/MIME parts
@@ -353,7 +374,7 @@ private struct MessageWalk {
         case .signed(_, let boundary): _ = noteBoundary(boundary, in: &inner)
         default: inner.boundaries = []
         }
-        guard let content = try openLayers(form, into: index) else { return }
+        guard let content = try openLayers(form, place, into: index) else { return }
         let digest = try content.sha256()
         parts[index].sha256 = digest
         if keepsContent { parts[index].content = content }
@@ -383,7 +404,10 @@ private struct MessageWalk {
 
     /// Removes all layers of a part, and returns the content. Returns nil if a layer cannot be opened, and then records
     /// the reason.
-    private mutating func openLayers(_ form: MessageForm, into index: Int) throws -> UnnamedFile? {
+    private mutating func openLayers(
+        _ form: MessageForm, _ place: Place, into index: Int
+    ) throws -> UnnamedFile? {
+        noteAmbiguity(ofLayer: form, place, into: index)
         var form = form
         let opener = opener
         // Keeps the file open that the form reads.
@@ -406,10 +430,12 @@ private struct MessageWalk {
                         "the message has more than \(MailLimits.layers - 1) nested encryptions and signatures"
                     )
                 }
+                guard allows(inner) else { throw CMSError(.overLimit, Self.tooLarge) }
                 content = inner
                 form = try MessageForm(inner.descriptor, as: .part)
                 switch form.kind {
-                case .cms, .signed, .signedWithoutBoundary: continue
+                case .cms, .signed, .signedWithoutBoundary:
+                    noteAmbiguity(ofLayer: form, place, into: index)
                 case .plain, .mixed, .multipart, .message: return inner
                 }
             }
@@ -423,5 +449,18 @@ private struct MessageWalk {
             parts[index].failure = error
         }
         return nil
+    }
+
+    /// Notes that some programs could find another S/MIME message because of the header of a part or of its content. If
+    /// the part does not belong to the message itself, only the part is affected.
+    private mutating func noteAmbiguity(ofLayer form: MessageForm, _ place: Place, into index: Int) {
+        let part = place.path.map { "part \($0)" } ?? "the message"
+        let isContent = !parts[index].layers.isEmpty
+        guard let finding = form.ambiguity(of: isContent ? "the content of \(part)" : part) else { return }
+        if place.isOwn {
+            ambiguity = ambiguity ?? finding
+        } else {
+            parts[index].failure = parts[index].failure ?? CMSError(.malformed, finding)
+        }
     }
 }

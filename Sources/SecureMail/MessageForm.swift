@@ -45,9 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
-    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of the whole message,
-    /// always decodes Base64, and skips the lines before it, as well as a long first line. By default it also searches
-    /// bare CMS for the fields of a message.
+    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of a message or of the
+    /// content of a layer, always decodes Base64, and skips the lines before it, as well as a long first line. By default
+    /// it also searches bare CMS for the fields of a message.
     private var hasOtherBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
@@ -98,11 +98,10 @@ struct MessageForm {
                 descriptor: descriptor, header: header ?? MailHeader([]), reader: body
             ).isPossible()
         }
-        if isOuter, case .cms = kind {
+        if case .cms = kind {
             let isBase64 = header?.transferEncoding == "base64"
             hasOtherBase64 =
-                try isBase64
-                ? Self.hasLongLine(descriptor, from: reader) : Self.hasBase64(descriptor, from: reader)
+                try isBase64 ? reader.peek(Self.hasLongLine) : reader.peek(Self.hasBase64)
         }
         if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
         if entity == .message, header != nil, !isAmbiguous {
@@ -111,6 +110,10 @@ struct MessageForm {
     }
 
     /// The source of bare CMS in DER or PEM; nil if the file begins with something else.
+    ///
+    /// Programs choose differently between several blocks of PEM, and ignore blocks whose first line is not exact.
+    ///
+    /// - Throws: `CMSError` for PEM in which programs could choose another block; `FileError`.
     private static func bareCMS(_ descriptor: CInt) throws -> EncodedBody? {
         var reader = try LineReader(descriptor)
         guard let first = try reader.next() else { return nil }
@@ -118,10 +121,18 @@ struct MessageForm {
         if first.count > 1, first.first == 0x30, first[first.startIndex + 1] >= 0x80 {
             return EncodedBody(try LineReader(descriptor), isBase64: false)
         }
-        guard
-            first.starts(with: "-----BEGIN CMS-----".utf8)
-                || first.starts(with: "-----BEGIN PKCS7-----".utf8)
-        else { return nil }
+        let begin = "-----BEGIN "
+        guard first.starts(with: (begin + "CMS").utf8) || first.starts(with: (begin + "PKCS7").utf8) else {
+            return nil
+        }
+        let line = String(decoding: first, as: UTF8.self).trimmedOfBlanks
+        guard first.last == 0x0A, [begin + "CMS-----", begin + "PKCS7-----"].contains(line) else {
+            throw CMSError(
+                .malformed, "the first line is not exactly that of a CMS message in PEM, -----BEGIN CMS-----")
+        }
+        guard try !reader.precedes(Array("-----BEGIN".utf8)) else {
+            throw CMSError(.malformed, "the file contains more than one block of PEM")
+        }
         return EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) }
     }
 
@@ -228,28 +239,25 @@ extension MessageForm {
         return type.hasPrefix("multipart/") && header?.contentType?.isAmbiguous == true
     }
 
-    private static func hasLongLine(_ descriptor: CInt, from start: LineReader) throws -> Bool {
-        // Other readers of the file continue at this position.
-        let position = lseek(descriptor, 0, SEEK_CUR)
-        defer { lseek(descriptor, position, SEEK_SET) }
-        var reader = start
+    private static func hasLongLine(_ reader: inout LineReader) throws -> Bool {
         while let line = try reader.next() {
             if line.withoutLineEnd.count > HeaderLines.longest { return true }
         }
         return false
     }
 
-    private static func hasBase64(_ descriptor: CInt, from start: LineReader) throws -> Bool {
-        // Other readers of the file continue at this position.
-        let position = lseek(descriptor, 0, SEEK_CUR)
-        defer { lseek(descriptor, position, SEEK_SET) }
-        var reader = start
-        // The first digits of the data that could begin at each of the previous lines.
+    private static func hasBase64(_ reader: inout LineReader) throws -> Bool {
+        let blanks: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
+        // The first digits of the data that could begin at each of the previous lines. The first is M.
         var beginnings: [[UInt8]] = []
         while true {
             let isLineStart = reader.isAtLineStart
             guard let line = try reader.next() else { return false }
-            let text = line.filter { ![0x20, 0x09, 0x0D, 0x0A].contains($0) }
+            // Most lines neither begin CMS nor continue it.
+            if beginnings.isEmpty, line.first(where: { !blanks.contains($0) }) != UInt8(ascii: "M") {
+                continue
+            }
+            let text = line.filter { !blanks.contains($0) }
             let digits = text.prefix { $0.isBase64Digit || $0 == UInt8(ascii: "=") }
             let rest = text.dropFirst(digits.count)
             // A hyphen ends the data, as after the digits of “MIME-Version”.
@@ -260,6 +268,7 @@ extension MessageForm {
             }
             if digits.isEmpty { continue }
             beginnings = (beginnings + [[]]).map { $0 + digits.prefix(4) }
+                .filter { $0.starts(with: "MI".utf8) || $0 == Array("M".utf8) }
             // A SEQUENCE with a length in the long or indefinite form begins with MI.
             if beginnings.contains(where: { $0.count >= 4 && $0.starts(with: "MI".utf8) }) { return true }
             beginnings.removeAll { $0.count >= 4 }

@@ -153,7 +153,7 @@ package struct MessageOpener {
                 .noSuchPart,
                 "the message has no S/MIME part \(path)" + (paths.isEmpty ? "" : "; there is \(paths)"))
         }
-        if let failure = part.failure { throw failure }
+        if part.sha256 == nil, let failure = part.failure { throw failure }
         let layers = try part.layers.map(Self.layer)
         guard let content = part.content, let digest = part.sha256 else {
             throw CMSError(.malformed, "the part has no content")

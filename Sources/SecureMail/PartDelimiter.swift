@@ -1,4 +1,3 @@
-private import CLinux
 internal import PrivateFiles
 
 /// The line between the parts of a multipart message (RFC 2046, 5.1.1).
@@ -26,13 +25,6 @@ struct PartDelimiter {
         let rest = line.dropFirst(start.count)
         if rest.allSatisfy(Self.isBlank) { return .next }
         return rest.starts(with: "--".utf8) && rest.dropFirst(2).allSatisfy(Self.isBlank) ? .close : nil
-    }
-
-    /// Whether the bytes contain the delimiter.
-    fileprivate func isContained(in bytes: ArraySlice<UInt8>) -> Bool {
-        unsafe bytes.withUnsafeBytes { buffer in
-            unsafe clinux_contains(buffer.baseAddress, buffer.count, start, start.count)
-        }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D, 0x0A].contains(byte) }
@@ -85,7 +77,7 @@ struct HiddenDelimiters {
             finding = "a line that some programs read as a delimiter, because it begins like one"
         }
         // Some programs continue after a full buffer as at the beginning of a line.
-        if findsLongerLines, delimiter.isContained(in: bytes.dropFirst()) {
+        if findsLongerLines, bytes.dropFirst().contains(bytes: delimiter.start) {
             finding = "a line that some programs read as a delimiter, because it contains one"
         }
         tail = piece.last == 0x0A ? [] : Array(bytes.suffix(delimiter.start.count))
@@ -133,27 +125,32 @@ extension LineReader {
         until delimiter: PartDelimiter, _ hidden: inout HiddenDelimiters, to file: UnnamedFile,
         isCanonical: Bool
     ) throws -> PartDelimiter.Match? {
-        var lines = CanonicalLines()
-        // The last line, and the unwritten bytes before it. In a long line, the CR and the LF may be in different
+        var ends = CanonicalLines()
+        // The last lines, and the unwritten bytes before them. In a long line, the CR and the LF may be in different
         // pieces.
         var (held, pending): (ArraySlice<UInt8>, [UInt8]) = ([], [])
         while true {
-            let isLineStart = isAtLineStart
-            guard let line = try next() else {
-                try file.write(pending + held)
-                return nil
-            }
-            hidden.read(line, isLineStart: isLineStart, isInPart: true)
-            if isLineStart, let match = delimiter.match(line) {
-                try file.write((pending + held)[...].withoutLineEnd)
-                return match
+            // Every form of the delimiter contains it, so lines without it need no further search.
+            var text = lines(without: delimiter.start)
+            if text == nil {
+                let isLineStart = isAtLineStart
+                guard let line = try next() else {
+                    try file.write(pending + held)
+                    return nil
+                }
+                hidden.read(line, isLineStart: isLineStart, isInPart: true)
+                if isLineStart, let match = delimiter.match(line) {
+                    try file.write((pending + held)[...].withoutLineEnd)
+                    return match
+                }
+                text = line
             }
             pending += held
             if pending.count >= OpenFile.chunk {
                 try file.write(pending.dropLast())
                 pending.removeFirst(pending.count - 1)
             }
-            held = isCanonical ? lines.canonical(line) : line
+            if let text { held = isCanonical ? ends.canonical(text) : text }
         }
     }
 }

@@ -228,6 +228,26 @@ struct LineEndTests: MailSuite {
         #expect((try header(lines + "\r\n\r\n")?.lineAmbiguity != nil) == isAmbiguous)
     }
 
+    @Test(
+        "A header that ends with other line ends than its last line is ambiguous, because Email::MIME continues it",
+        arguments: [
+            ("X: a\n\r\n", true), ("X: a\r\nY: b\n\r\n", true), ("X: a\nY: b\r\n\r\n", false),
+            ("X: a\r\n\n", false), ("X: a\n\n", false),
+        ])
+    func otherEnds(_ text: String, _ isAmbiguous: Bool) throws {
+        #expect((try header(text + "Z: c\r\n\r\n")?.lineAmbiguity != nil) == isAmbiguous)
+    }
+
+    @Test("A field with more than 200 parameters is ambiguous")
+    func manyParameters() throws {
+        for (count, isAmbiguous) in [(200, false), (201, true)] {
+            let parameters = (0..<count).map { ";\r\n a\($0)=b" }.joined()
+            let found = try #require(try header("Content-Type: text/plain\(parameters)\r\n\r\n"))
+            #expect(found.contentType?.isAmbiguous == isAmbiguous)
+            #expect((found.fileNames == nil) == isAmbiguous)
+        }
+    }
+
     @Test("A header with many semicolons or lines in Content-Type is read in a time proportional to its size")
     func longTypes() throws {
         for text in [String(repeating: ";", count: 200_000), String(repeating: ";\r\n ", count: 60_000)] {

@@ -16,6 +16,7 @@ struct MailLimitTests: MailSuite {
     func values() {
         #expect(MailLimits.headers == 262_144)
         #expect(MailLimits.fields == 1_000)
+        #expect(MailLimits.parameters == 200)
         #expect(MailLimits.addresses == 1_000)
         #expect(MailLimits.layers == 8)
         #expect(MailLimits.boundary == 200)
@@ -23,6 +24,7 @@ struct MailLimitTests: MailSuite {
         #expect(MailLimits.signatures == 1_000)
         #expect(MailLimits.partLevels == 4)
         #expect(MailLimits.messageLevels == 16)
+        #expect(MailLimits.copies == 20)
         #expect(MailLimits.signature == 8_388_608)
         #expect(MailLimits.files == 100_000)
     }

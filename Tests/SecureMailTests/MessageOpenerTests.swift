@@ -152,6 +152,38 @@ struct MessageOpenerTests: MailSuite {
             #expect(try content(opened) == body && opened.header == nil)
         }
     }
+
+    @Test(
+        "PEM with an inexact first line or with a second block is malformed, because programs choose another block"
+    )
+    func ambiguousPEM() throws {
+        let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
+        let lines = String(decoding: MailText.base64(der), as: UTF8.self)
+        func pem(_ begin: String, _ end: String) -> [UInt8] {
+            Array("\(begin)\n\(lines)-----END CMS-----\(end)".utf8)
+        }
+        let begin = "-----BEGIN CMS-----"
+        let filler = String(repeating: "x", count: OpenFile.chunk)
+        for end in ["", "\n", "\n-----\nBEGIN\n", "\n----BEGIN CMS-----\n", "\n\(filler)"] {
+            #expect(try content(try open(pem(begin, end))) == body)
+        }
+        for begin in [begin + "\r", begin + " \t", "-----BEGIN PKCS7----- "] {
+            #expect(try content(try open(pem(begin, ""))) == body)
+        }
+        for begin in [
+            begin + "x", begin + " x", "-----BEGIN CMS----", "-----BEGIN PKCS7 -----", begin + "\0",
+        ] {
+            #expect(throws: CMSError(.malformed, ""), "\(begin)") { try open(pem(begin, "")) }
+        }
+        let start = pem(begin, "\n").count
+        for end in [
+            "\n\(begin)\n", "\n-----BEGIN PKCS7-----\n", " -----BEGIN X",
+            // A chunk ends within the second block's first line.
+            "\n" + String(repeating: "x", count: OpenFile.chunk - start % OpenFile.chunk - 4) + begin,
+        ] {
+            #expect(throws: CMSError(.malformed, ""), "\(end.suffix(40))") { try open(pem(begin, end)) }
+        }
+    }
 }
 
 @Suite("Signing files", .timeLimit(.minutes(10)))

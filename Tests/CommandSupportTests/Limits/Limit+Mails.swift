@@ -7,8 +7,9 @@ extension Limit {
         Limit(
             "author of a message", asks: "memory and time for headers", pays: "the same number of bytes",
             bound: """
-                \(size(MailLimits.headers)) and \(number(MailLimits.fields)) fields for a message, and for each part
-                """, "MailLimits.headers, .fields"),
+                \(size(MailLimits.headers)) and \(number(MailLimits.fields)) fields for a message, and for each part; a field \
+                with more than \(number(MailLimits.parameters)) parameters is ambiguous
+                """, "MailLimits.headers, .fields, .parameters"),
         Limit(
             "author of a message", asks: "comparing the addresses of From with the signer",
             pays: "about four bytes for each address",
@@ -30,8 +31,10 @@ extension Limit {
         Limit(
             "author of a message", asks: "a search for all S/MIME parts (`verify --message`)",
             pays: "about ten bytes for each part",
-            bound: "\(number(MailLimits.parts)) parts at \(number(MailLimits.messageLevels)) levels",
-            "MailLimits.parts, .messageLevels"),
+            bound: """
+                \(number(MailLimits.parts)) parts at \(number(MailLimits.messageLevels)) levels; \
+                \(MailLimits.copies) times the size of the message in all parts and layers
+                """, "MailLimits.parts, .messageLevels, .copies"),
         Limit(
             "author of a message", asks: "memory for recipients, certificates, signatures and attributes",
             pays: "the same number of bytes",
