@@ -82,9 +82,9 @@ package struct PathLimits: Sendable, Hashable {
     package var steps = 50_000
     /// The maximum number of paths with known faults that are validated in order to report the faults.
     package var faultyCandidates = 16
-    /// The maximum total size, in bytes, of the revocation lists for one path. Decoded lists need about ten times the
-    /// memory.
-    package var listOctets = 16 << 20
+    /// The maximum total size, in bytes, of the revocation lists for one path. Decoded lists need about twelve times the
+    /// memory. Above this limit, no list is used, because an omitted list might revoke a certificate.
+    package var listOctets = 32 << 20
     /// The maximum number of revocation lists for one path.
     package var lists = 256
 

@@ -9,9 +9,6 @@ package struct RevocationPool: Sendable {
     /// or a response.
     package var isRequired: Bool
 
-    /// The maximum number of certificates outside the path that are considered as signers of lists.
-    private static let mostSigners = 64
-
     /// Creates a pool of lists and responses.
     ///
     /// - Parameters:
@@ -49,43 +46,40 @@ package struct RevocationPool: Sendable {
     /// The material for the certificates of a path: the lists of their issuers and of the issuers in their
     /// distribution points, and the certificates that may have signed these lists.
     func material(
-        for path: [Certificate], _ pool: CertificatePool, at date: Date, _ limits: PathLimits,
+        for path: [Certificate], _ pool: CertificatePool, _ limits: PathLimits,
         _ objects: VerificationObjects
     ) -> RevocationMaterial {
         var material = RevocationMaterial()
         material.isRequired = isRequired
         material.responses = responses
         guard !lists.isEmpty else { return material }
-        var selection = Selection(path: path)
-        var pending = path
+        var names: Set<NameMatchingKey> = []
+        var signers = ListSigners(path, pool, objects)
+        var pending = path + responders(for: path, objects)
         while let certificate = pending.popLast() {
-            for name in [certificate.issuer] + objects.distributionPoints(of: certificate).flatMap(\.issuers)
-            {
-                let key = pool.key(of: name)
-                guard selection.names.insert(key).inserted, let found = lists[key] else { continue }
-                selection.lists += found
-                for signer in pool.members(named: key).map(\.certificate)
-                where selection.certificates.count < path.count + Self.mostSigners {
-                    guard !objects.hasTooManyPoints(signer), !objects.hasTooManyPolicies(signer),
-                        selection.certificates.insert(signer).inserted
-                    else { continue }
-                    material.listSigners.append(signer)
-                    pending.append(signer)
-                }
-            }
-            // Adds the certificates between a signer and the anchor.
-            guard !path.contains(certificate) else { continue }
-            for issuer in pool.members(named: pool.key(of: certificate.issuer)).map(\.certificate)
-            where selection.certificates.count < path.count + Self.mostSigners {
-                guard !objects.hasTooManyPoints(issuer), !objects.hasTooManyPolicies(issuer),
-                    selection.certificates.insert(issuer).inserted
-                else { continue }
-                material.listSigners.append(issuer)
-                pending.append(issuer)
+            let points = objects.distributionPoints(of: certificate).flatMap(\.issuers)
+            for key in ([certificate.issuer] + points).map(pool.key) {
+                guard names.insert(key).inserted, let found = lists[key] else { continue }
+                material.lists += found
+                pending += signers.add(named: key)
             }
         }
-        (material.lists, material.omission) = selection.limited(at: date, limits)
-        if !material.lists.isEmpty, let certificate = path.first(where: objects.hasTooManyPoints) {
+        material.listSigners = signers.certified
+        if limits.areExceeded(by: material.lists) {
+            // Anyone can provide any number of forged lists.
+            material.lists.removeAll { list in
+                !(path.dropFirst() + signers.certified).contains {
+                    $0.subject.matchingKey == list.issuer.matchingKey && objects.isSigned(list, by: $0)
+                }
+            }
+        }
+        if limits.areExceeded(by: material.lists) {
+            material.lists = []
+            material.refusal =
+                "a path may have at most \(limits.lists) revocation lists, and \(limits.listOctets >> 20) MiB of them"
+        } else if signers.areTooMany {
+            material.refusal = "too many certificates have the names of the signers of the path's lists"
+        } else if let certificate = path.first(where: objects.hasTooManyPoints) {
             material.lists = []
             material.refusal =
                 "no list can be used, because \(certificate.subject) has more than \(DistributionPoint.mostNames) "
@@ -94,36 +88,108 @@ package struct RevocationPool: Sendable {
         return material
     }
 
-    private struct Selection {
-        var names: Set<NameMatchingKey> = []
-        var certificates: Set<Certificate>
-        var lists: [EncodedRevocationList] = []
-
-        init(path: [Certificate]) { certificates = Set(path) }
-
-        /// The lists within the limits. Current lists take precedence, and then newer lists.
-        func limited(at date: Date, _ limits: PathLimits) -> ([EncodedRevocationList], String?) {
-            let sorted = lists.sorted {
-                let (left, right) = ($0.isCurrent(at: date), $1.isCurrent(at: date))
-                return left == right ? $0.thisUpdate > $1.thisUpdate : left
+    /// The certificates of OCSP responders that an authority of the path issued. Their status may be in lists of other
+    /// signers.
+    private func responders(for path: [Certificate], _ objects: VerificationObjects) -> [Certificate] {
+        responses.filter { path.contains(where: $0.mayBeAbout) }
+            .flatMap { $0.contents()?.certificates ?? [] }
+            .filter { responder in
+                !objects.hasTooManyPoints(responder)
+                    && path.dropFirst().contains { objects.isSigned(responder, by: $0) }
             }
-            var taken: [EncodedRevocationList] = []
-            var octets = 0
-            var omitted = 0
-            for list in sorted {
-                if taken.count < limits.lists, octets + list.count <= limits.listOctets || taken.isEmpty {
-                    taken.append(list)
-                    octets += list.count
-                } else {
-                    omitted += 1
+    }
+}
+
+extension PathLimits {
+    fileprivate func areExceeded(by lists: [EncodedRevocationList]) -> Bool {
+        lists.count > self.lists || lists.reduce(0) { $0 + $1.count } > listOctets
+    }
+}
+
+/// The certificates outside a path that may have signed revocation lists.
+///
+/// Anyone can create a certificate with the name of an authority. So each of them must have been issued by an authority
+/// of the path, directly or through others.
+private struct ListSigners {
+    /// The maximum number of ``certified``.
+    private static let most = 64
+    /// The maximum number of signatures by certificates outside the path.
+    private static let mostSignatures = 1_024
+
+    private let path: [Certificate]
+    private let pool: CertificatePool
+    private let objects: VerificationObjects
+    private var seen: Set<Certificate>
+    private var signatures = 0
+    /// The signers, and the authorities between them and the path.
+    private(set) var certified: [Certificate] = []
+    /// Whether there may be more signers than the limits allow.
+    private(set) var areTooMany = false
+
+    init(_ path: [Certificate], _ pool: CertificatePool, _ objects: VerificationObjects) {
+        self.path = path
+        self.pool = pool
+        self.objects = objects
+        seen = Set(path)
+    }
+
+    /// Adds the signers with a name to ``certified``.
+    ///
+    /// - Returns: The added certificates.
+    mutating func add(named key: NameMatchingKey) -> [Certificate] {
+        let first = certified.count
+        for member in pool.members(named: key)
+        where isUsable(member.certificate) && seen.insert(member.certificate).inserted {
+            for certificate in links(from: member) where !certified.contains(certificate) {
+                guard certified.count < Self.most else {
+                    areTooMany = true
+                    break
+                }
+                certified.append(certificate)
+            }
+        }
+        return Array(certified[first...])
+    }
+
+    /// The certificates from a signer up to the path, found breadth-first; empty if no authority of the path certified
+    /// the signer.
+    private mutating func links(from signer: CertificatePool.Member) -> [Certificate] {
+        // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
+        if let anchor = path.last, objects.isSigned(anchor, by: signer.certificate) {
+            return [signer.certificate]
+        }
+        // In a mesh of authorities, many certificates can contain a key of the path.
+        let isKnownKey = (path + certified).contains {
+            $0.subject == signer.certificate.subject && $0.publicKey == signer.certificate.publicKey
+        }
+        var visited = Set([signer.certificate])
+        var queue = [(signer, links: [signer.certificate])]
+        while !queue.isEmpty {
+            let (member, links) = queue.removeFirst()
+            let isCertified = (path.dropFirst() + certified.filter(\.isCertificateAuthority)).contains {
+                pool.key(of: $0.subject) == member.issuer && objects.isSigned(member.certificate, by: $0)
+            }
+            if isCertified { return links }
+            if isKnownKey { return [] }
+            for issuer in pool.members(named: member.issuer)
+            where issuer.certificate.isCertificateAuthority && isUsable(issuer.certificate)
+                && !visited.contains(issuer.certificate)
+            {
+                signatures += 1
+                guard signatures <= Self.mostSignatures else {
+                    areTooMany = true
+                    return []
+                }
+                if objects.isSigned(member.certificate, by: issuer.certificate) {
+                    visited.insert(issuer.certificate)
+                    queue.append((issuer, links + [issuer.certificate]))
                 }
             }
-            guard omitted > 0 else { return (taken, nil) }
-            return (
-                taken,
-                "\(omitted) revocation lists were omitted: a path may use at most \(limits.lists) lists and "
-                    + "\(limits.listOctets >> 20) MiB"
-            )
         }
+        return []
+    }
+
+    private func isUsable(_ certificate: Certificate) -> Bool {
+        !objects.hasTooManyPoints(certificate) && !objects.hasTooManyPolicies(certificate)
     }
 }

@@ -256,16 +256,4 @@ struct MaterialTests {
             #expect(validator.validate(leaf, at: TestAuthority.now).isValid == isValid)
         }
     }
-
-    @Test("Revocation lists above the limit for one path are omitted and reported")
-    func listLimits() throws {
-        let root = try TestAuthority.root("Root")
-        var trial = Trial(
-            trusted: [root.certificate],
-            lists: try (1...5).map { try root.list(number: [$0], [EncodedExtension.compromises]) })
-        trial.limits.lists = 2
-        let check = trial.validate(try root.leaf()).verification.check(.revocation)
-        #expect(check.outcome == .unsettled)
-        #expect(check.explanation.contains("3 revocation lists were omitted"))
-    }
 }

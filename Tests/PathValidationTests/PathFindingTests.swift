@@ -18,7 +18,7 @@ struct PathFindingTests {
         let paths = PathLimits()
         #expect(paths.candidates == 200 && paths.links == 32 && paths.steps == 50_000)
         #expect(paths.time == .seconds(2) && paths.messageTime == .seconds(6))
-        #expect(paths.faultyCandidates == 16 && paths.listOctets == 16_777_216 && paths.lists == 256)
+        #expect(paths.faultyCandidates == 16 && paths.listOctets == 33_554_432 && paths.lists == 256)
         let fetching = FetchLimits()
         #expect(fetching.requests == 64 && fetching.octets == 67_108_864 && fetching.time == .seconds(30))
         let material = MaterialLimits()

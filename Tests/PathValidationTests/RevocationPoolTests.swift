@@ -17,7 +17,7 @@ struct RevocationPoolTests {
         let certificates = Array(repeating: leaf, count: path) + [root.certificate]
         return RevocationPool(lists: lists).material(
             for: certificates, CertificatePool(trusted: [root.certificate], untrusted: []),
-            at: TestAuthority.now, limits, VerificationObjects())
+            limits, VerificationObjects())
     }
 
     @Test("The URL of a delta list is returned once, and the URLs of delta lists are ignored")
@@ -56,7 +56,7 @@ struct RevocationPoolTests {
         let leaf = try root.leaf { _ in }
         let material = pool.material(
             for: [leaf, root.certificate], CertificatePool(trusted: [root.certificate], untrusted: []),
-            at: TestAuthority.now, .init(), VerificationObjects())
+            .init(), VerificationObjects())
         #expect(material.lists.count == 2)
     }
 
@@ -89,36 +89,36 @@ struct RevocationPoolTests {
             (try other.list(), []), (try root.list(), []), (try authority.list(), [twin.certificate]),
         ] {
             let material = RevocationPool(lists: [list]).material(
-                for: path, pool, at: TestAuthority.now, .init(), VerificationObjects())
+                for: path, pool, .init(), VerificationObjects())
             #expect(material.listSigners == signers)
         }
     }
 
-    @Test("Above the limits, current lists are taken before expired ones, and the first list is always taken")
+    @Test("Above the limits, no list is used and the status is unsettled, because an omitted list may revoke")
     func limits() throws {
-        let expired = try root.list(number: [2], nextUpdate: TestAuthority.start + 1)
-        let current = try root.list(number: [1])
-        var limits = PathLimits()
-        limits.lists = 1
-        for lists in [[expired, current], [current, expired]] {
-            let material = try material(lists, limits)
-            #expect(material.lists.map(\.nextUpdate) == [TestAuthority.end])
-            #expect(material.omission != nil)
+        let lists = [try root.list([TestAuthority.entry([8])]), try root.list(number: [2])]
+        let octets = lists[0].count + lists[1].count
+        for (count, size, isUsed) in [(2, octets, true), (1, octets, false), (2, octets - 1, false)] {
+            var trial = Trial(trusted: [root.certificate], lists: lists)
+            trial.limits.lists = count
+            trial.limits.listOctets = size
+            #expect(try material(lists, trial.limits).lists.count == (isUsed ? 2 : 0))
+            let check = trial.validate(try root.leaf()).verification.check(.revocation)
+            #expect(check.outcome == (isUsed ? .passed : .unsettled))
+            #expect(check.explanation.contains("at most \(count) revocation lists") == !isUsed)
         }
-        let newer = try EncodedRevocationList(
-            der: root.issuer.revocationList(
-                [], thisUpdate: TestAuthority.start + 1, nextUpdate: TestAuthority.end, number: [3]
-            ).der)
-        for lists in [[newer, current], [current, newer]] {
-            #expect(try material(lists, limits).lists.map(\.number) == [[3]])
+    }
+
+    @Test("Forged lists do not use up the limits")
+    func forgedLists() throws {
+        let forger = try TestAuthority.root("Root")
+        let forged = try (0..<5).map { try forger.list(number: [$0]) }
+        var trial = Trial(trusted: [root.certificate], untrusted: [forger.certificate])
+        trial.limits.lists = 2
+        for (entries, outcome) in [([], Verification.Outcome.passed), ([TestAuthority.entry([9])], .failed)] {
+            trial.lists = forged + [try root.list(entries)]
+            #expect(trial.validate(try root.leaf()).verification.check(.revocation).outcome == outcome)
         }
-        limits.lists = 2
-        limits.listOctets = current.count + expired.count - 1
-        #expect(try material([expired, current], limits).lists.count == 1)
-        limits.listOctets = current.count + expired.count
-        #expect(try material([expired, current], limits).omission == nil)
-        limits.listOctets = 1
-        #expect(try material([current], limits).lists.count == 1)
     }
 
     @Test("A status is required if it is requested, or if lists or responses are given")
@@ -127,14 +127,32 @@ struct RevocationPoolTests {
         #expect(RevocationPool(lists: [try root.list()]).isRequired)
     }
 
-    @Test("At most 64 signers of lists are selected for a path")
+    @Test(
+        "At most 64 signers of lists are selected for a path, and with more of them the status is unsettled")
     func signers() throws {
-        let signers = try (0..<70).map { try root.authority("Root", key: root.key, serial: [UInt8($0 + 10)]) }
-        let material = RevocationPool(lists: [try root.list()]).material(
-            for: [try root.leaf(), root.certificate],
-            CertificatePool(trusted: [root.certificate], untrusted: signers.map(\.certificate)),
-            at: TestAuthority.now, .init(), VerificationObjects())
-        #expect(material.listSigners.count == 64)
+        let signers = try (0..<65).map { try root.authority("Root", key: root.key, serial: [UInt8($0 + 10)]) }
+        for count in [64, 65] {
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: signers.prefix(count).map(\.certificate),
+                lists: [try root.list()])
+            let check = trial.validate(try root.leaf()).verification.check(.revocation)
+            #expect(check.outcome == (count == 64 ? .passed : .unsettled), "\(check.explanation)")
+        }
+    }
+
+    @Test(
+        "Only certificates that an authority of the path issued can have signed the lists, however many others there are"
+    )
+    func uncertifiedSigners() throws {
+        let stranger = try TestAuthority.root("Root")
+        let others = try (0..<70).map { try stranger.authority("Root", serial: [UInt8($0 + 10)]) }
+        let renewed = try root.authority("Root", serial: [3])
+        for untrusted in [others + [renewed], [renewed] + others, others + [renewed, stranger]] {
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: untrusted.map(\.certificate),
+                lists: [try root.list(), try renewed.list([TestAuthority.entry([9])])])
+            #expect(trial.validate(try root.leaf()).verification.problems.map(\.isRevoked) == [true])
+        }
     }
 
     @Test("A certificate with too many distribution points is not selected as a signer of a list")
@@ -146,7 +164,7 @@ struct RevocationPoolTests {
             let material = RevocationPool(lists: [try root.list()]).material(
                 for: [try root.leaf(), root.certificate],
                 CertificatePool(trusted: [root.certificate], untrusted: [signer.certificate]),
-                at: TestAuthority.now, .init(), VerificationObjects())
+                .init(), VerificationObjects())
             #expect(material.listSigners == (isSelected ? [signer.certificate] : []))
         }
     }
@@ -168,7 +186,7 @@ struct RevocationPoolTests {
         let material = RevocationPool(lists: [try signer.list([], [EncodedExtension.indirect])]).material(
             for: [leaf, authority.certificate, root.certificate],
             CertificatePool(trusted: [root.certificate], untrusted: [middle, signer].map(\.certificate)),
-            at: TestAuthority.now, .init(), VerificationObjects())
+            .init(), VerificationObjects())
         #expect(material.listSigners == [signer.certificate, middle.certificate])
     }
 
@@ -185,7 +203,7 @@ struct RevocationPoolTests {
         let pool = RevocationPool(responses: [responses[0]]).adding(responses: [responses[1]])
         let material = pool.material(
             for: [root.certificate], CertificatePool(trusted: [root.certificate], untrusted: []),
-            at: TestAuthority.now, .init(), VerificationObjects())
+            .init(), VerificationObjects())
         #expect(material.responses.map(\.der) == responses.map(\.der))
     }
 

@@ -55,6 +55,11 @@ package struct StatusResponse: Sendable, Hashable {
         OpenSSLError.discardQueue()
     }
 
+    /// Whether the response may contain the status of `certificate`, because it contains the serial number.
+    package func mayBeAbout(_ certificate: Certificate) -> Bool {
+        serials.contains(certificate.serialNumber)
+    }
+
     /// Returns the result of the response for `certificate` as of `date`.
     ///
     /// The response must be signed by the issuer, or by a responder whose certificate the issuer signed for that
@@ -66,17 +71,15 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - date: The time of the verification.
     ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
     ///     response that revokes the certificate may be weaker.
-    ///   - lists: Revocation lists. The issuer's lists are searched for the responder's certificate. If an unusable
-    ///     list may revoke it, the response can only revoke `certificate`.
-    ///   - weakLists: Lists that only count if they revoke, or may revoke, the responder's certificate.
+    ///   - lists: The revocation lists, which are searched for the responder's certificate; nil if there are none. If an
+    ///     unusable list may revoke it, the response can only revoke `certificate`.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
-        lists: [EncodedRevocationList] = [], weakLists: [EncodedRevocationList] = [],
-        _ objects: VerificationObjects
+        lists: RevocationSearch? = nil, _ objects: VerificationObjects
     ) -> Finding {
         defer { OpenSSLError.discardQueue() }
-        if refusal == nil, !serials.contains(certificate.serialNumber) { return .unrelated }
+        if refusal == nil, !mayBeAbout(certificate) { return .unrelated }
         if let refusal { return .unusable("the responder returned no status (\(refusal))") }
         guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
         defer { unsafe OCSP_RESPONSE_free(response) }
@@ -95,10 +98,8 @@ package struct StatusResponse: Sendable, Hashable {
         var doubt: String?
         if let responder = unsafe Self.responder(of: basic, authority) {
             if let fault = unsafe Self.fault(ofResponder: responder) { return .unusable(fault) }
-            if let certificate = unsafe Self.checkedResponder(responder) {
-                switch objects.status(
-                    of: certificate, issuedBy: issuer, in: lists, weakLists: weakLists, at: date)
-                {
+            if let lists, let certificate = unsafe Self.checkedResponder(responder) {
+                switch lists.status(of: certificate) {
                 case .notRevoked: break
                 case .revoked:
                     return .unusable("its responder's certificate is revoked (\(certificate.subject))")

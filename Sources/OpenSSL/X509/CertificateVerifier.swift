@@ -55,21 +55,20 @@ package struct CertificateVerifier: Sendable {
     ) -> Verification {
         let leaf = path.leaf
         let date = date.wholeSecond
-        var material = material
-        material.separateWeakLists(below: securityLevel)
+        let search = RevocationSearch(
+            material, path: path.certificates, at: date, securityLevel: securityLevel, objects)
         var run: VerifierRun
         do throws(CertificateError) {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
-            material.separateUnusableLists(objects)
             var input = VerifierRun.Input(
                 leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
-                path: path.certificates, lists: material.lists, date: date)
+                path: path.certificates, lists: search.lists, date: date)
             input.lists = objects.withoutForgeries(input)
             run = try VerifierRun(self, input, objects)
-            run.addFindingsAboutListSigners(material, at: date, objects)
-            run.addNewerRevocations(self, input, material, objects)
-            run.addUnusableLists(input, material, objects)
+            run.addFindingsAboutListSigners(search)
+            run.addRevocations(search)
+            run.addUnusableLists(search, objects)
             if objects.hasOmittedListSignatures {
                 run.omission = "verifying the signatures of the revocation lists takes too long"
             }
@@ -77,15 +76,15 @@ package struct CertificateVerifier: Sendable {
             run = VerifierRun(failure: error)
         }
         defer { objects.trim() }
-        return verification(of: leaf, run, material, date, objects)
+        return verification(of: leaf, run, material, search, date, objects)
     }
 
     private func verification(
-        of leaf: Certificate, _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date,
-        _ objects: VerificationObjects
+        of leaf: Certificate, _ run: VerifierRun, _ material: RevocationMaterial,
+        _ search: RevocationSearch, _ date: Date, _ objects: VerificationObjects
     ) -> Verification {
         let revocation = RevocationVerdict(
-            run, material, date, securityLevel: securityLevel, objects)
+            run, material, search, date, securityLevel: securityLevel, objects)
         return Verification(
             checks: [
                 chainCheck(run),

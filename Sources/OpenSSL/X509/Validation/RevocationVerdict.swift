@@ -34,8 +34,8 @@ struct RevocationVerdict {
     /// A certificate is revoked if any source revokes it. A response with the status good decides the check, even if no
     /// list does.
     init(
-        _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, securityLevel: Int?,
-        _ objects: VerificationObjects
+        _ run: VerifierRun, _ material: RevocationMaterial, _ search: RevocationSearch, _ date: Date,
+        securityLevel: Int?, _ objects: VerificationObjects
     ) {
         for (depth, lists) in run.consulted {
             sources[depth] = lists.map {
@@ -45,7 +45,7 @@ struct RevocationVerdict {
             }
         }
         guard
-            material.isRequired || !material.lists.isEmpty || !material.weakLists.isEmpty
+            material.isRequired || !search.lists.isEmpty || !search.weakLists.isEmpty
                 || !material.responses.isEmpty || material.refusal != nil
                 || run.problems.contains(where: { $0.kind == .revocation })
         else {
@@ -57,9 +57,7 @@ struct RevocationVerdict {
             for response in material.responses {
                 let finding = response.finding(
                     on: run.chain[depth], issuedBy: run.chain[depth + 1], at: date,
-                    securityLevel: securityLevel,
-                    lists: material.lists + material.unusableLists,
-                    weakLists: material.weakLists.map(\.list), objects)
+                    securityLevel: securityLevel, lists: search, objects)
                 answers.note(finding, at: depth, run.chain[depth])
                 if case .status(let status, let thisUpdate, let nextUpdate) = finding, status != .unknown {
                     sources[depth, default: []].append(
@@ -69,7 +67,7 @@ struct RevocationVerdict {
                 }
             }
         }
-        check = Self.check(run, material, date, answers)
+        check = Self.check(run, material, search, answers)
         problems = answers.revoked.sorted { $0.key < $1.key }.filter { depth, _ in
             !run.problems.contains { $0.isRevoked && $0.depth == depth }
         }.map { depth, revocation in
@@ -79,7 +77,7 @@ struct RevocationVerdict {
 
     /// Derives the outcome from OpenSSL's findings and the answers of the OCSP responses.
     private static func check(
-        _ run: VerifierRun, _ material: RevocationMaterial, _ date: Date, _ answers: Answers
+        _ run: VerifierRun, _ material: RevocationMaterial, _ search: RevocationSearch, _ answers: Answers
     ) -> Verification.Check {
         let found = run.problems.filter { $0.kind == .revocation }
         let failures =
@@ -92,8 +90,10 @@ struct RevocationVerdict {
         guard failures.isEmpty else {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
-        // A good response settles only the leaf, and the lists might revoke another certificate.
-        if let refusal = material.refusal ?? run.omission { return .init(.revocation, .unsettled, refusal) }
+        // The lists that were not searched might revoke any certificate, also one with a good response.
+        if let reason = material.refusal ?? run.omission {
+            return .init(.revocation, .unsettled, reason)
+        }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
         let last = run.chain.count - 1
         let missing = found.filter {
@@ -104,21 +104,21 @@ struct RevocationVerdict {
         }
         let isForgotten = forgotten.contains(0)
         let isLeafOpen =
-            material.lists.isEmpty
+            search.lists.isEmpty
             ? !answers.good.contains(0) && last > 0 : isForgotten || missing.contains { $0.depth == 0 }
         if isLeafOpen {
-            let reason = isForgotten ? forgottenReason : openReason(run.chain, material, date)
-            let reasons = [reason] + material.weaknesses + answers.unusable
+            let reason = isForgotten ? forgottenReason : openReason(run.chain, search)
+            let reasons = [reason] + weaknesses(search) + answers.unusable
             return .init(
                 .revocation, material.isRequired ? .unsettled : .notChecked,
-                (reasons + [material.omission].compactMap(\.self)).joined(separator: "; "))
+                reasons.joined(separator: "; "))
         }
         let uncovered =
             missing.map(\.description) + forgotten.map { "\(forgottenReason) (\(run.chain[$0].subject))" }
         let verdict =
             uncovered.isEmpty ? "no certificate of the chain is revoked" : "the certificate is not revoked"
         return .init(
-            .revocation, .passed, ([verdict] + uncovered + material.weaknesses).joined(separator: "; "))
+            .revocation, .passed, ([verdict] + uncovered + weaknesses(search)).joined(separator: "; "))
     }
 
     private static let forgottenReason =
@@ -148,10 +148,18 @@ struct RevocationVerdict {
             }
     }
 
+    /// A note about each issuer of weak lists, without duplicates.
+    private static func weaknesses(_ search: RevocationSearch) -> [String] {
+        var notes: [String] = []
+        for (list, reason) in search.weakLists {
+            let note = "the list of \(list.issuer) was not used: \(reason)"
+            if !notes.contains(note) { notes.append(note) }
+        }
+        return notes
+    }
+
     /// The reason why the leaf's status is unknown, and the list that would determine it.
-    private static func openReason(
-        _ chain: [Certificate], _ material: RevocationMaterial, _ date: Date
-    ) -> String {
+    private static func openReason(_ chain: [Certificate], _ search: RevocationSearch) -> String {
         guard let leaf = chain.first else { return "the chain has no certificate" }
         let points = leaf.distributionPoints
         let signers = points.flatMap(\.issuers)
@@ -161,10 +169,10 @@ struct RevocationVerdict {
             "a list of " + names.map(\.description).joined(separator: " or ")
             + (urls.isEmpty ? "" : " (\(urls.joined(separator: ", ")))")
         let keys = Set(names.map(\.matchingKey))
-        let near = material.lists.filter { keys.contains($0.issuerKey) }
+        let near = search.lists.filter { keys.contains($0.issuerKey) }
         let state =
             if near.isEmpty {
-                material.weakLists.contains { keys.contains($0.list.issuerKey) }
+                search.weakLists.contains { keys.contains($0.list.issuerKey) }
                     ? "no other list of that issuer was provided" : "no list of that issuer was provided"
             } else if near.allSatisfy(\.isDelta) {
                 "only a delta list was provided, which requires the complete list"

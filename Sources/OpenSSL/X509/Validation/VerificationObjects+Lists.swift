@@ -2,25 +2,24 @@ internal import COpenSSL
 internal import Foundation
 
 extension VerificationObjects {
-    /// The entry of a certificate in an authentic list.
+    /// The entry of a certificate in a list.
     enum Entry {
         case absent
         /// The entry of a delta list removes the certificate from an earlier list (removeFromCRL).
         case removed
         case revoked(CertificateRevocation)
+
+        var isAbsent: Bool { if case .absent = self { true } else { false } }
     }
 
-    /// Returns the entry of a certificate in `list`; nil if the list's scope does not include it, or if none of the
-    /// signers signed the list.
-    func entry(
-        of certificate: Certificate, in list: EncodedRevocationList, signers: [Certificate]
-    ) -> (entry: Entry, signer: Certificate)? {
+    /// Returns the entry of a certificate in `list`; nil if the list is unusable. The list's signature and scope are not
+    /// checked.
+    func entry(of certificate: Certificate, in list: EncodedRevocationList) -> Entry? {
         defer { OpenSSLError.discardQueue() }
-        guard list.scope?.includes(certificate) ?? true,
-            let signer = signers.first(where: { isSigned(list, by: $0) }),
-            let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate)
-        else { return nil }
-        return unsafe (self.entry(of: subject, in: encoded, list), signer)
+        guard let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate) else {
+            return nil
+        }
+        return unsafe entry(of: subject, in: encoded, list)
     }
 
     /// Returns the entry of a C certificate in the C list of `list`. If there are several entries, a revocation that
@@ -43,70 +42,6 @@ extension VerificationObjects {
         let revocation =
             found.first { !$0.isHold && !$0.isRemoval } ?? found.first { !list.isDelta || !$0.isRemoval }
         return revocation.map(Entry.revoked) ?? .removed
-    }
-
-    /// Whether two lists have the same contents.
-    func areEqual(_ list: EncodedRevocationList, _ other: EncodedRevocationList) -> Bool {
-        if list === other { return true }
-        guard list.count == other.count, list.thisUpdate == other.thisUpdate,
-            let first = unsafe try? pointer(list), let second = unsafe try? pointer(other)
-        else { return false }
-        return unsafe X509_CRL_match(first, second) == 0
-    }
-
-    /// The status of a certificate in the lists of its issuer.
-    enum Status {
-        /// No list revokes the certificate. There may be no list that covers it.
-        case notRevoked
-        case revoked
-        /// A list that may revoke the certificate is unusable; the text is the reason.
-        case unknown(String)
-    }
-
-    /// Looks up a certificate in the lists of its issuer, also in those that are out of date. The newest authentic list
-    /// that includes the certificate in its scope decides. If it is unusable, the certificate is revoked or its status
-    /// is unknown.
-    ///
-    /// - Parameters:
-    ///   - certificate: The certificate of an OCSP responder or of a list's signer, for example.
-    ///   - issuer: The certificate of its issuer, which must have signed the lists.
-    ///   - lists: The lists, which may include unusable and forged ones, and those of other issuers.
-    ///   - weakLists: Lists that only count if they revoke, or may revoke, the certificate.
-    ///   - date: The time of the verification. Later lists are ignored.
-    func status(
-        of certificate: Certificate, issuedBy issuer: Certificate, in lists: [EncodedRevocationList],
-        weakLists: [EncodedRevocationList], at date: Date
-    ) -> Status {
-        let key = certificate.issuer.matchingKey
-        var isRemoved = false
-        var reason: String?
-        var current: [EncodedRevocationList] = []
-        var deciding: EncodedRevocationList?
-        let candidates = (lists.map { ($0, false) } + weakLists.map { ($0, true) }).filter { list, _ in
-            list.issuerKey == key && list.thisUpdate <= date
-        }.sorted { $0.0.isNewer(than: $1.0) }
-        for (list, isWeak) in candidates where deciding?.isNewer(than: list) != true {
-            guard list.scope?.includes(certificate) ?? true, isSigned(list, by: issuer) else { continue }
-            if let defect = defect(of: list) {
-                // An older list cannot contain the certificate.
-                if list.thisUpdate >= certificate.notBefore, !current.contains(where: { $0.replaces(list) }) {
-                    reason = reason ?? defect
-                }
-                continue
-            }
-            let isComplete = !isWeak && !hasUnknownCriticalExtension(list)
-            switch entry(of: certificate, in: list, signers: [issuer])?.entry {
-            case .revoked(let revocation):
-                guard isRemoved && revocation.isHold else { return .revoked }
-                deciding = deciding ?? list
-            case .removed: isRemoved = isRemoved || !isWeak && list.isCurrent(at: date)
-            case .absent:
-                if isComplete, !list.isDelta, list.scope == nil { deciding = deciding ?? list }
-            case nil: continue
-            }
-            if isComplete, list.isCurrent(at: date) { current.append(list) }
-        }
-        return reason.map(Status.unknown) ?? .notRevoked
     }
 
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it

@@ -81,27 +81,20 @@ internal import COpenSSL
 
     /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded, or if the
     /// time of the search is over (``hasOmittedListSignatures``). The result is cached.
-    func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
+    package func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
         if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
         if listSignatureCount >= Self.uncheckedListSignatures, isOutOfTime() {
             hasOmittedListSignatures = true
             return false
         }
         listSignatureCount += 1
-        let verdict = signer.publicKey.isLoadable && hasSignature(list, of: signer)
+        // An unusable list can also be authentic, so the signature is verified without decoding the entries.
+        let verdict =
+            signer.publicKey.isLoadable
+            && (try? unsafe list.isSigned(by: X509_get0_pubkey(pointer(signer)))) ?? false
         OpenSSLError.discardQueue()
         listSignatures[ObjectIdentifier(list), default: (list, [:])].signers[signer] = verdict
         return verdict
-    }
-
-    private func hasSignature(_ list: EncodedRevocationList, of signer: Certificate) -> Bool {
-        guard let certificate = unsafe try? pointer(signer) else { return false }
-        let key = unsafe X509_get0_pubkey(certificate)
-        // An unusable list can also be authentic, so its signature must not depend on its entries.
-        guard defect(of: list) == nil, let decoded = unsafe try? pointer(list) else {
-            return unsafe list.isSigned(by: key)
-        }
-        return unsafe X509_CRL_verify(decoded, key) == 1
     }
 
     /// Whether `list` has an unknown critical extension. The result is cached.

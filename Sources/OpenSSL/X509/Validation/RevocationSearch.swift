@@ -1,0 +1,196 @@
+internal import COpenSSL
+package import Foundation
+internal import KeySharing
+
+/// A search for certificates in all lists of a verification, also in those that OpenSSL does not consult.
+///
+/// OpenSSL consults one complete list for each certificate, and sometimes a delta list. It prefers a list whose next
+/// update is not due, and a list that was signed with the key on the path. None of this must hide a revocation. A
+/// revocation other than a hold is final (RFC 5280 3.3, 5.3.1), so every authentic list of the past can show it,
+/// whatever other lists contain.
+package struct RevocationSearch {
+    /// The lists that can be used.
+    let lists: [EncodedRevocationList]
+    /// The lists whose signatures are too weak, each with the reason. They can revoke a certificate, but they cannot
+    /// show that it is not revoked.
+    let weakLists: [(list: EncodedRevocationList, reason: String)]
+    /// The lists with malformed entries, for example, except those in `weakLists`. They may revoke a certificate.
+    let unusableLists: [EncodedRevocationList]
+
+    /// The certificates of the path, leaf first.
+    private let path: [Certificate]
+    /// The certificates on and outside the path that may have signed a list, by name.
+    private let signers: [NameMatchingKey: [Certificate]]
+    private let date: Date
+    private let objects: VerificationObjects
+
+    /// The status of a certificate in the lists.
+    enum Status {
+        /// No list revokes the certificate. There may be no list that covers it.
+        case notRevoked
+        case revoked
+        /// A list that may revoke the certificate is unusable; the text is the reason.
+        case unknown(String)
+    }
+
+    /// Prepares a search in the lists of `material`.
+    ///
+    /// - Parameters:
+    ///   - material: The lists, and the certificates outside the path that may have signed them.
+    ///   - path: The certificates of the path, leaf first.
+    ///   - date: The time of the verification. Later lists are ignored.
+    ///   - securityLevel: The minimum strength of the signatures of lists; nil for any.
+    ///   - objects: A cache of lists and certificates that OpenSSL has already decoded.
+    package init(
+        _ material: RevocationMaterial, path: [Certificate], at date: Date, securityLevel: Int?,
+        _ objects: VerificationObjects
+    ) {
+        weakLists = material.lists.compactMap { list in
+            DigestStrength.weakness(ofDigest: list.digest, below: securityLevel).map { (list, $0) }
+        }
+        let strong = material.lists.filter {
+            DigestStrength.weakness(ofDigest: $0.digest, below: securityLevel) == nil
+        }
+        lists = strong.filter { objects.defect(of: $0) == nil }
+        unusableLists = strong.filter { objects.defect(of: $0) != nil }
+        self.path = path
+        let others = material.listSigners.filter { $0.keyUsage?.contains(.cRLSign) ?? true }
+        signers = Dictionary(grouping: path.dropFirst() + others, by: \.subject.matchingKey)
+        self.date = date
+        self.objects = objects
+    }
+
+    // MARK: - Revocations
+
+    /// A list that contains a certificate, its signer, and the certificate's entry.
+    private struct Finding {
+        let list: EncodedRevocationList
+        let signer: Certificate
+        let entry: VerificationObjects.Entry
+        let isWeak: Bool
+
+        /// The list, if its entry is a revocation.
+        var lookup: VerifierRun.Lookup? {
+            guard case .revoked(let revocation) = entry else { return nil }
+            return (list, signer, revocation)
+        }
+    }
+
+    /// The list that revokes a certificate; nil if none does. A hold counts unless it was lifted later.
+    func revocation(of certificate: Certificate) -> VerifierRun.Lookup? {
+        let findings = findings(of: certificate)
+        let revoking = findings.compactMap(\.lookup)
+        return revoking.first { $0.revocation?.isHold == false }
+            ?? revoking.first { !isLifted(hold: $0, of: certificate, findings) }
+    }
+
+    /// The authentic lists that contain a certificate, from the newest to the oldest.
+    private func findings(of certificate: Certificate) -> [Finding] {
+        let candidates = lists.map { ($0, false) } + weakLists.map { ($0.list, true) }
+        return candidates.filter { list, _ in list.thisUpdate <= date && objects.covers(list, certificate) }
+            .sorted { $0.0.isNewer(than: $1.0) }
+            .compactMap { list, isWeak in
+                guard let entry = objects.entry(of: certificate, in: list), !entry.isAbsent,
+                    let signer = signer(of: list)
+                else { return nil }
+                return Finding(list: list, signer: signer, entry: entry, isWeak: isWeak)
+            }
+    }
+
+    /// Whether a later list lifts a hold: a complete list without the certificate that replaces the list with the hold,
+    /// or a current delta list with removeFromCRL. An authority of the path, or the signer of the hold, must have signed
+    /// it.
+    private func isLifted(
+        hold: VerifierRun.Lookup, of certificate: Certificate, _ findings: [Finding]
+    ) -> Bool {
+        let trusted = path.dropFirst() + [hold.signer].compactMap(\.self)
+        let isRemoved = findings.contains { finding in
+            guard case .removed = finding.entry else { return false }
+            return !finding.isWeak && finding.list.isCurrent(at: date)
+                && finding.list.isNewer(than: hold.list)
+                && finding.list.issuerKey == hold.list.issuerKey && finding.list.scope == hold.list.scope
+                && trusted.contains(finding.signer)
+        }
+        if isRemoved { return true }
+        let containing = Set(findings.map { ObjectIdentifier($0.list) })
+        return lists.contains { list in
+            !list.isDelta && list.thisUpdate <= date && list.replaces(hold.list)
+                && objects.covers(list, certificate) && !containing.contains(ObjectIdentifier(list))
+                && trusted.contains { isSigned(list, by: $0) } && !objects.hasUnknownCriticalExtension(list)
+                && objects.entry(of: certificate, in: list)?.isAbsent == true
+        }
+    }
+
+    /// The status of a list's signer or of an OCSP responder.
+    func status(of certificate: Certificate) -> Status {
+        if revocation(of: certificate) != nil { return .revoked }
+        for list in unusableLists + weakLists.map(\.list) where objects.covers(list, certificate) {
+            // A list that is older than the certificate cannot contain it.
+            guard let defect = objects.defect(of: list), list.thisUpdate >= certificate.notBefore,
+                list.thisUpdate <= date
+            else { continue }
+            let signers = signers(of: list)
+            let isReplaced = lists.contains { other in
+                canReplace(other, list) && signers.contains { isSigned(other, by: $0) }
+            }
+            if !signers.isEmpty, !isReplaced { return .unknown(defect) }
+        }
+        return .notRevoked
+    }
+
+    // MARK: - Unusable lists
+
+    /// The reasons why lists that cover a certificate of the path are unusable, because they may revoke it.
+    ///
+    /// A list is ignored if a consulted list or another usable one replaces it. It is also ignored if it is not
+    /// authentic, and OpenSSL consulted another list or the signature is too weak.
+    func defects(ofListsCovering certificate: Certificate, consulted: [VerifierRun.Lookup]) -> [String] {
+        let known = consulted.map(\.list)
+        let candidates = unusableLists.map { ($0, false) } + weakLists.map { ($0.list, true) }
+        return candidates.compactMap { list, isWeak in
+            guard objects.covers(list, certificate), let reason = objects.defect(of: list) else { return nil }
+            if known.isEmpty, !isWeak { return reason }
+            guard list.thisUpdate <= date, !known.contains(where: { $0.replaces(list) }) else { return nil }
+            let signers = signers(of: list)
+            return signers.isEmpty || isReplaced(list, of: signers, covering: certificate) ? nil : reason
+        }
+    }
+
+    /// Whether a usable list of the same signer replaces an unusable list. It must have been issued before the
+    /// certificate expired, and its signer must not be revoked.
+    private func isReplaced(
+        _ list: EncodedRevocationList, of signers: [Certificate], covering certificate: Certificate
+    ) -> Bool {
+        lists.contains { other in
+            canReplace(other, list) && other.thisUpdate <= certificate.notAfter
+                && signers.contains { signer in
+                    guard isSigned(other, by: signer) else { return false }
+                    if path.contains(signer) { return true }
+                    guard signer.isValid(at: date), case .notRevoked = status(of: signer) else {
+                        return false
+                    }
+                    return true
+                }
+        }
+    }
+
+    /// Whether a list is current, and contains everything that an unusable list contained.
+    private func canReplace(_ other: EncodedRevocationList, _ list: EncodedRevocationList) -> Bool {
+        other.replaces(list) && other.isCurrent(at: date) && !objects.hasUnknownCriticalExtension(other)
+    }
+
+    // MARK: - Signers
+
+    /// The certificates that signed a list; empty if it is not authentic.
+    private func signers(of list: EncodedRevocationList) -> [Certificate] {
+        (signers[list.issuerKey] ?? []).filter { objects.isSigned(list, by: $0) }
+    }
+
+    private func signer(of list: EncodedRevocationList) -> Certificate? {
+        signers[list.issuerKey]?.first { objects.isSigned(list, by: $0) }
+    }
+
+    private func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
+        signer.subject.matchingKey == list.issuerKey && objects.isSigned(list, by: signer)
+    }
+}
