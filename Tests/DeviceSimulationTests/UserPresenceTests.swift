@@ -77,43 +77,55 @@ struct UserPresenceTests {
         #expect(try presence.status().questionsWaiting == 0)
     }
 
-    @Test("Questions may end in any order, and the first one ends if too many later ones have ended")
+    @Test("Questions may end in any order")
     func order() {
         var status = UserPresence.Status()
         for number in 1...3 { #expect(status.ask(nil, most: 16) == number) }
-        status.end(2)
+        status.remove(2)
         #expect(status.reply(to: 1) == nil && status.reply(to: 3) == nil)
         #expect(status.reply(to: 2)?.outcome == .canceled && status.questionsWaiting == 2)
-        for number in [1, 3] { status.end(number) }
+        for number in [1, 3] { status.remove(number) }
         #expect(status.questionsWaiting == 0)
-        for number in 4...261 { #expect(status.ask(nil, most: 16) == number) }
-        for number in 5...260 { status.end(number) }
-        #expect(status.reply(to: 4) == nil && status.questionsWaiting == 2)
-        status.end(261)
-        #expect(status.reply(to: 4)?.outcome == .canceled && status.questionsWaiting == 0)
     }
 
-    @Test("The timeout of a question that the user has answered changes no answer")
-    func lateTimeout() {
+    @Test("A question and a dialog remain pending, however many later questions are withdrawn")
+    func withdrawals() {
         var status = UserPresence.Status()
-        #expect(status.ask(nil, most: 16) == 1)
-        status.endAll(.allow, selecting: nil)
-        #expect(status.ask(nil, most: 16) == 2)
-        status.expire(1)
-        #expect(status.reply(to: 1)?.outcome == .confirmed && status.reply(to: 2) == nil)
+        #expect(status.ask(nil, most: 16) == 1 && status.ask(dialog("app"), most: 16) == 2)
+        for number in 3...3_000 {
+            #expect(status.ask(nil, most: 16) == number)
+            status.remove(number)
+        }
+        #expect(status.reply(to: 1) == nil && status.reply(to: 2) == nil)
+        #expect(status.questionsWaiting == 2 && status.pendingDialogs.map(\.number) == [2])
+        status.decide(.allow, selecting: nil)
+        #expect((1...2).allSatisfy { status.reply(to: $0)?.outcome == .confirmed })
+    }
+
+    @Test("A question that times out does not end earlier ones")
+    func timeoutOfLaterQuestion() async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        async let outcome = ask()
+        for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+        #expect(try await presence.request(timeout: .seconds(60)) { _ in } == .timedOut)
+        #expect(try presence.status().questionsWaiting == 1)
+        #expect(try presence.answer(.allow) == 1)
+        #expect(try await outcome == .confirmed)
     }
 
     @Test("An answer belongs to the questions that it ended, even if later answers follow before it is read")
     func laterAnswers() {
         var status = UserPresence.Status()
         #expect(status.ask(nil, most: 16) == 1)
-        status.endAll(.deny, selecting: nil)
-        status.endAll(.allow, selecting: "a")
+        status.decide(.deny, selecting: nil)
+        status.decide(.allow, selecting: "a")
         #expect(status.reply(to: 1)?.outcome == .denied)
         #expect(status.ask(nil, most: 16) == 2)
-        status.endAll(.allow, selecting: "a")
+        status.decide(.allow, selecting: "a")
         #expect(status.ask(nil, most: 16) == 3)
-        status.expire(3)
+        status.remove(3)
         #expect(status.reply(to: 1)?.outcome == .denied && status.reply(to: 3)?.outcome == .canceled)
         #expect(status.reply(to: 2)?.outcome == .confirmed && status.reply(to: 2)?.alias == "a")
     }
@@ -122,32 +134,50 @@ struct UserPresenceTests {
     func answeredDialog() {
         var status = UserPresence.Status()
         #expect(status.ask(dialog("one"), most: 16) == 1)
-        status.answer(1, .deny, selecting: nil)
+        status.decide(.deny, selecting: nil, only: 1)
         #expect(status.ask(nil, most: 16) == 2)
-        status.endAll(.allow, selecting: nil)
+        status.decide(.allow, selecting: nil)
         #expect(status.ask(dialog("two"), most: 16) == 3)
         #expect(status.reply(to: 1)?.outcome == .denied && status.reply(to: 2)?.outcome == .confirmed)
     }
 
-    @Test("Only the latest 64 answers are stored, and a question whose answer is not stored is cancelled")
-    func oldAnswers() {
+    @Test("Only the latest 1,024 questions are stored, and a question that is not stored is cancelled")
+    func oldQuestions() {
         var status = UserPresence.Status()
-        for number in 1...65 {
-            #expect(status.ask(nil, most: 16) == number)
-            status.endAll(.allow, selecting: nil)
-        }
-        #expect(status.reply(to: 1)?.outcome == .canceled)
-        #expect((2...65).allSatisfy { status.reply(to: $0)?.outcome == .confirmed })
+        for number in 1...1_000 { #expect(status.ask(nil, most: 16) == number) }
+        status.decide(.allow, selecting: nil)
+        for number in 1_001...1_025 { #expect(status.ask(nil, most: 16) == number) }
+        #expect(status.reply(to: 1)?.outcome == .canceled && status.questionsWaiting == 25)
+        #expect((2...1_000).allSatisfy { status.reply(to: $0)?.outcome == .confirmed })
     }
 
-    @Test("Only the latest answered dialogs of processes that have ended are stored")
-    func abandonedDialogs() {
+    @Test("An answered dialog stores only its answer, so abandoned ones need little space")
+    func abandonedDialogs() throws {
         var status = UserPresence.Status()
-        for number in 1...20 {
-            #expect(status.ask(dialog("app"), most: 2) == number)
-            status.answer(number, .allow, selecting: "a")
+        let app = String(repeating: "a", count: 1_000)
+        for number in 1...100 {
+            #expect(status.ask(dialog(app), most: 2) == number)
+            status.decide(.allow, selecting: "a", only: number)
         }
-        #expect((1...20).filter { status.reply(to: $0) != nil } == [16, 17, 18, 19, 20])
+        #expect(try JSONEncoder().encode(status).count < 10_000)
+        #expect((1...100).allSatisfy { status.reply(to: $0)?.alias == "a" })
+    }
+
+    @Test("No question remains stored after its answer was read", arguments: [true, false])
+    func removal(isDialog: Bool) async throws {
+        let presence = UserPresence(device)
+        try presence.set(.ask)
+        var expected = try presence.status()
+        let changes = try Notifications(device: device).observe(.presenceAnswered)
+        async let reply = presence.request(isDialog ? dialog("a") : nil, timeout: .seconds(60)) { _ in
+            try await Task.sleep(for: .seconds(3600))
+        }
+        for await _ in changes where try presence.status().questionsWaiting == 1 { break }
+        #expect(try presence.answer(.allow) == 1)
+        #expect(try await reply.outcome == .confirmed)
+        #expect(expected.ask(nil, most: 16) == 1)
+        expected.remove(1)
+        #expect(try presence.status() == expected)
     }
 
     @Test("A question without an answer times out and is no longer pending")
@@ -274,7 +304,7 @@ struct UserPresenceTests {
         #expect(replies.values.allSatisfy { $0.outcome == .denied })
     }
 
-    @Test("A file of an earlier version, without dialogs, is read")
+    @Test("A file of an earlier version is read, and its questions are cancelled")
     func earlierFile() throws {
         let path = device.folder + "/presence"
         let text =
@@ -282,11 +312,11 @@ struct UserPresenceTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let status = try UserPresence(device).status()
-        #expect(status.answer == .deny && status.questionsWaiting == 2 && status.pendingDialogs.isEmpty)
-        #expect(status.reply(to: 1)?.outcome == .canceled)
-        #expect(try UserPresence(device).answer(.allow) == 2)
-        let answered = try UserPresence(device).status()
-        #expect((1...3).map { answered.reply(to: $0)?.outcome } == [.canceled, .confirmed, .confirmed])
+        #expect(status.answer == .deny && status.questionsWaiting == 0 && status.pendingDialogs.isEmpty)
+        #expect((1...3).allSatisfy { status.reply(to: $0)?.outcome == .canceled })
+        try UserPresence(device).set(.ask)
+        var asked = try UserPresence(device).status()
+        #expect(asked.ask(nil, most: 16) == 4)
     }
 
     private actor Slept {

@@ -80,7 +80,7 @@ package struct UserPresence: Sendable {
             status.alias = alias
             status.delayMilliseconds = min(max(0, delayMilliseconds), Self.longestDelay)
             guard answer != .ask else { return }
-            status.endAll(answer, selecting: alias)
+            status.decide(answer, selecting: alias)
         }
     }
 
@@ -96,7 +96,7 @@ package struct UserPresence: Sendable {
         try change { status in
             count = status.questionsWaiting
             guard count > 0, answer != .ask else { return }
-            status.endAll(answer, selecting: alias)
+            status.decide(answer, selecting: alias)
         }
         return count
     }
@@ -117,7 +117,7 @@ package struct UserPresence: Sendable {
             guard answer != .ask, status.pendingDialogs.contains(where: { $0.number == number }) else {
                 return
             }
-            status.answer(number, answer, selecting: alias)
+            status.decide(answer, selecting: alias, only: number)
             isAnswered = true
         }
         return isAnswered
@@ -166,6 +166,8 @@ package struct UserPresence: Sendable {
             number = status.ask(dialog, most: Self.mostDialogs)
         }
         guard let question = number else { return decision }
+        // If this fails, the question remains stored, but affects no other question.
+        defer { try? change { $0.remove(question) } }
         return try await withThrowingTaskGroup(of: Reply?.self) { group in
             group.addTask {
                 for await _ in answers {
@@ -178,24 +180,11 @@ package struct UserPresence: Sendable {
                 return Reply(outcome: .timedOut, alias: nil)
             }
             defer { group.cancelAll() }
-            do {
-                while let reply = try await group.next() {
-                    guard let reply else { continue }
-                    if reply.outcome == .timedOut { try expire(question) }
-                    if dialog != nil { try change { $0.end(question) } }
-                    return reply
-                }
-                throw CancellationError()
-            } catch {
-                try? change { $0.end(question) }
-                throw error
+            while let reply = try await group.next() {
+                if let reply { return reply }
             }
+            throw CancellationError()
         }
-    }
-
-    /// Ends an unanswered question and all earlier ones.
-    private func expire(_ question: Int) throws(FileError) {
-        try change { $0.expire(question) }
     }
 
     private func change(_ body: (inout Status) -> Void) throws(FileError) {
