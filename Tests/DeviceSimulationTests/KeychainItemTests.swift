@@ -88,6 +88,19 @@ struct KeychainItemTests {
         }
     }
 
+    @Test("Several queries return their items in order, and an empty array if no item matches")
+    func severalQueries() throws {
+        for (_, item) in Self.items("n") { try provider.add(item) }
+        let queries = [
+            KeychainQuery(.key), KeychainQuery(.certificate, label: "m"), KeychainQuery(.certificate),
+        ]
+        let found = try provider.copyMatching(each: queries)
+        #expect(found.map { $0.map(\.itemClass) } == [[.key], [], [.certificate]])
+        #expect(throws: KeychainError(.missingEntitlement, "")) {
+            try consumer.copyMatching(each: [KeychainQuery(.key, accessGroup: Self.groups[0])])
+        }
+    }
+
     @Test("An item that is moved to another group changes the counts of both groups")
     func movedItem() throws {
         let groups = Self.groups.prefix(2)

@@ -252,8 +252,7 @@ struct TokenTests {
     @Test("An altered key is reported as corrupted when it is used, and once by the check of the data")
     func alteredKey() async throws {
         let label = try await register()[0]
-        let attributes = try tokens.items(KeychainQuery(.key, label: label, accessGroup: App.tokenGroup))
-        let reference = try #require(attributes.first?.reference)
+        let reference = try #require(try tokens.items(label).keys.first?.reference)
         let queue = try DatabaseQueue(path: store.device.folder + "/keychain/keychain.sqlite")
         try await queue.write { database in
             try database.execute(

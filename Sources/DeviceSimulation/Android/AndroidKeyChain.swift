@@ -75,9 +75,12 @@ package struct AndroidKeyChain: Sendable {
     ///
     /// - Throws: `KeychainError`.
     package func entries() throws(KeychainError) -> [KeyChainEntry] {
-        let keys = Set(
-            try items(KeychainQuery(.key, accessGroup: Self.group)).map { ExactText($0.attributes.label) })
-        return try items(KeychainQuery(.certificate, accessGroup: Self.group)).map { item in
+        // Both are read in one transaction: an entry that is installed in the meantime would otherwise seem to have no
+        // key, and its grants would be forgotten.
+        let found = try keychain.copyMatching(
+            each: [ItemClass.key, .certificate].map { KeychainQuery($0, accessGroup: Self.group) })
+        let keys = Set(found[0].map { ExactText($0.attributes.label) })
+        return found[1].map { item in
             KeyChainEntry(
                 alias: item.attributes.label,
                 label: String(decoding: item.attributes.applicationTag, as: UTF8.self),
@@ -198,13 +201,4 @@ package struct AndroidKeyChain: Sendable {
     }
 
     private func announceChange() throws { try Broadcasts(device).send(.keychainChanged, at: now()) }
-
-    private func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
-        do throws(KeychainError) {
-            return try keychain.copyMatching(query, limit: .max)
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return []
-        }
-    }
 }

@@ -117,6 +117,8 @@ extension ProviderStore {
                     }
                     continue
                 case .itemNotFound, .missingEntitlement:
+                    // Another process may have removed the identity after it was listed.
+                    guard try isListed(attributes) else { continue }
                     // The list and the lookup use different indexes, and one index was altered.
                     report.problems.append(
                         IntegrityProblem(
@@ -136,6 +138,11 @@ extension ProviderStore {
         }
         report.problems += try TokenStore(self).problems()
         return report
+    }
+
+    /// Returns whether an identity is still listed. Ids are never reused.
+    private func isListed(_ attributes: IdentityAttributes) throws(KeychainError) -> Bool {
+        try keychain.identityAttributes(after: attributes.id - 1, limit: 1).first?.id == attributes.id
     }
 
     /// Returns the problems of one identity.

@@ -13,7 +13,8 @@ extension TokenStore {
     func problems() throws(KeychainError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         var certificates: [String: Certificate] = [:]
-        for item in try items(KeychainQuery(.certificate, accessGroup: App.tokenGroup)) {
+        let (certificateItems, keyItems) = try items()
+        for item in certificateItems {
             let label = item.attributes.label
             do throws(CertificateError) {
                 let certificate = try Certificate(der: item.certificate)
@@ -32,7 +33,7 @@ extension TokenStore {
             }
         }
         let isOpen = (try? requireOpen()) != nil
-        for item in try items(KeychainQuery(.key, accessGroup: App.tokenGroup)) {
+        for item in keyItems {
             let label = item.attributes.label
             guard let certificate = certificates[label] else {
                 if !problems.contains(where: { $0.label == label && $0.kind == .certificate }) {

@@ -39,21 +39,16 @@ package struct TokenStore: Sendable {
     ///
     /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects a certificate.
     package func registrations() throws -> [TokenRegistration] {
-        let keys = Set(try items(KeychainQuery(.key, accessGroup: group)).map(\.attributes.label))
-        return try items(KeychainQuery(.certificate, accessGroup: group)).map { item in
-            try registration(item, hasKey: keys.contains(item.attributes.label))
-        }
+        let (certificates, keys) = try items()
+        return try registrations(certificates, keys)
     }
 
     /// Reads the registration with a label; nil if there is none.
     ///
     /// - Throws: `KeychainError`; `CertificateError` if OpenSSL rejects the certificate.
     package func registration(_ label: String) throws -> TokenRegistration? {
-        guard let item = try items(KeychainQuery(.certificate, label: label, accessGroup: group)).first else {
-            return nil
-        }
-        let keys = try items(KeychainQuery(.key, label: label, accessGroup: group))
-        return try registration(item, hasKey: !keys.isEmpty)
+        let (certificates, keys) = try items(label)
+        return try registrations(certificates, keys).first
     }
 
     /// Opens the key of a registration.
@@ -144,10 +139,8 @@ package struct TokenStore: Sendable {
     ///
     /// - Throws: `KeychainError` if the keychain cannot be read or written; `CertificateError`.
     package func reconcile() throws {
-        var labels: Set<String> = []
-        for registration in try registrations() {
-            labels.insert(registration.label)
-            guard !registration.hasKey else { continue }
+        let (certificates, keys) = try items()
+        for registration in try registrations(certificates, keys) where !registration.hasKey {
             do {
                 let identity = try store.identity(registration.label)
                 try add(identity.certificate, identity.privateKey, rule: registration.rule)
@@ -156,8 +149,8 @@ package struct TokenStore: Sendable {
                 _ = try remove(registration.label)
             }
         }
-        for key in try items(KeychainQuery(.key, accessGroup: group))
-        where !labels.contains(key.attributes.label) {
+        let labels = Set(certificates.map(\.attributes.label))
+        for key in keys where !labels.contains(key.attributes.label) {
             _ = try remove(key.attributes.label)
         }
     }
@@ -168,21 +161,26 @@ package struct TokenStore: Sendable {
         try? Notifications(device: device).post(.tokensChanged)
     }
 
-    private func registration(_ item: KeychainItem, hasKey: Bool) throws -> TokenRegistration {
-        let rule = TokenKeyProperties.Rule(
-            rawValue: String(decoding: item.attributes.applicationTag, as: UTF8.self))
-        return TokenRegistration(
-            label: item.attributes.label, certificate: try Certificate(der: item.certificate),
-            rule: rule ?? .cryptoTokenKit, hasKey: hasKey)
+    private func registrations(
+        _ certificates: [KeychainItem], _ keys: [KeychainItem]
+    ) throws -> [TokenRegistration] {
+        let labels = Set(keys.map(\.attributes.label))
+        return try certificates.map { item in
+            let rule = TokenKeyProperties.Rule(
+                rawValue: String(decoding: item.attributes.applicationTag, as: UTF8.self))
+            return TokenRegistration(
+                label: item.attributes.label, certificate: try Certificate(der: item.certificate),
+                rule: rule ?? .cryptoTokenKit, hasKey: labels.contains(item.attributes.label))
+        }
     }
 
-    /// Returns all matching items. No match is not an error.
-    func items(_ query: KeychainQuery) throws(KeychainError) -> [KeychainItem] {
-        do throws(KeychainError) {
-            return try keychain.copyMatching(query, limit: .max)
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return []
-        }
+    /// Returns the items of all registrations, or of those with a label. Certificates and keys are read in one
+    /// transaction, so that no registration seems incomplete while another process adds or removes it.
+    func items(
+        _ label: String? = nil
+    ) throws(KeychainError) -> (certificates: [KeychainItem], keys: [KeychainItem]) {
+        let found = try keychain.copyMatching(
+            each: [ItemClass.certificate, .key].map { KeychainQuery($0, label: label, accessGroup: group) })
+        return (found[0], found[1])
     }
 }

@@ -67,22 +67,38 @@ extension Keychain {
     package func copyMatching(
         _ query: KeychainQuery, limit: Int = 1, returnsData: Bool = false
     ) throws(KeychainError) -> [KeychainItem] {
-        let groups = try searched(query.accessGroup)
+        let items = try copyMatching(each: [query], limit: limit, returnsData: returnsData)[0]
+        guard !items.isEmpty else { throw Self.nothingFound(query) }
+        return items
+    }
+
+    /// Finds the items of several queries in one transaction, so that changes by other processes are visible to all of
+    /// the queries or to none.
+    ///
+    /// - Returns: The items for each query, as `copyMatching(_:limit:returnsData:)`, or an empty array for a query that
+    ///   no item matches.
+    /// - Throws: `KeychainError`, like `copyMatching(_:limit:returnsData:)` except `.itemNotFound`.
+    package func copyMatching(
+        each queries: [KeychainQuery], limit: Int = .max, returnsData: Bool = false
+    ) throws(KeychainError) -> [[KeychainItem]] {
+        var groups: [[String]] = []
+        for query in queries { groups.append(try searched(query.accessGroup)) }
         let state = try deviceState()
         return try store.read { database in
-            var items: [KeychainItem] = []
-            try forEach(query, groups: groups, limit: limit, in: database) { row in
-                let record: KeychainRecord
-                var data: SecretBytes?
-                if returnsData {
-                    (record, data) = try open(row, in: state)
-                } else {
-                    record = try KeychainRecord(row: row)
+            try zip(queries, groups).map { query, groups in
+                var items: [KeychainItem] = []
+                try forEach(query, groups: groups, limit: limit, in: database) { row in
+                    let record: KeychainRecord
+                    var data: SecretBytes?
+                    if returnsData {
+                        (record, data) = try open(row, in: state)
+                    } else {
+                        record = try KeychainRecord(row: row)
+                    }
+                    items.append(try KeychainItem(record, data: data))
                 }
-                items.append(try KeychainItem(record, data: data))
+                return items
             }
-            guard !items.isEmpty else { throw Self.nothingFound(query) }
-            return items
         }
     }
 
