@@ -22,11 +22,7 @@ extension Library {
         }
         guard !isCancelled else { return }
         let prepared = unsafe try prepare(operation, session, mechanism, key).operation
-        try withState { state throws(Refusal) in
-            try state.sessions.with(session) { session throws(Refusal) in
-                session.operations[operation] = prepared
-            }
-        }
+        try keep(prepared, session)
     }
 
     /// Checks that a session can use a key with a mechanism, and prepares the operation.
@@ -39,15 +35,14 @@ extension Library {
         guard let known = unsafe PKCS11Mechanism.named(passed.mechanism), known.digest == nil else {
             throw unsafe Refusal(CKR_MECHANISM_INVALID, "mechanism 0x" + String(passed.mechanism, radix: 16))
         }
-        let (object, ticket) = try withState { state throws(Refusal) -> (PKCS11Object, [UInt8]) in
+        let (object, login) = try withState { state throws(Refusal) -> (PKCS11Object, Login?) in
             let slot = try state.sessions.with(session) { session throws(Refusal) in session.slot }
             guard let object = state.catalogue[key], object.kind == .privateKey,
                 state.slots.shows(object, in: slot)
             else { throw Refusal(CKR_KEY_HANDLE_INVALID, "\(key) is not a private key") }
-            guard let ticket = state.logins[slot]?.ticket ?? (object.isPrivate ? nil : []) else {
-                throw Refusal(CKR_USER_NOT_LOGGED_IN)
-            }
-            return (object, ticket)
+            let login = state.logins[slot]
+            guard login != nil || !object.isPrivate else { throw Refusal(CKR_USER_NOT_LOGGED_IN) }
+            return (object, login)
         }
         guard let identity = object.identity else { throw Refusal(CKR_KEY_HANDLE_INVALID) }
         guard object.fits(known) else {
@@ -55,7 +50,8 @@ extension Library {
         }
         let parameters = unsafe try MechanismParameters(known, passed)
         var prepared = try ActiveKeyOperation(operation, known, parameters, object, identity)
-        prepared.logIn(ticket)
+        prepared.logIn(login?.ticket ?? [])
+        prepared.login = object.isPrivate ? login?.number : nil
         prepared.needsLogin = object.asksAlways
         guard object.allows(operation) else {
             throw Refusal(
@@ -78,9 +74,14 @@ extension Library {
         }
     }
 
-    /// Puts an unfinished operation back into its session.
-    fileprivate func keep(_ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE) {
-        try? withState { state throws(Refusal) in
+    /// Puts an unfinished operation into its session, unless its login has ended in the meantime.
+    ///
+    /// - Throws: CKR_USER_NOT_LOGGED_IN, or CKR_SESSION_HANDLE_INVALID. The operation has then ended.
+    fileprivate func keep(
+        _ operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE
+    ) throws(Refusal) {
+        try withState { state throws(Refusal) in
+            try state.requireLogin(of: operation, session)
             try state.sessions.with(session) { session throws(Refusal) in
                 session.operations[operation.use.operation] = operation
             }
@@ -197,7 +198,7 @@ extension UnsafeMutablePointer<UInt8> {
     Library.call("C_Sign") { library throws(Refusal) in
         var operation = try library.take(.sign, session)
         guard !operation.hasParts else {
-            library.keep(operation, session)
+            try library.keep(operation, session)
             throw Refusal(CKR_OPERATION_ACTIVE, "parts of the message have already been passed")
         }
         guard unsafe try library.takesSignature(operation, session, output, outputLength),
@@ -215,7 +216,7 @@ extension UnsafeMutablePointer<UInt8> {
     Library.call("C_SignUpdate") { library throws(Refusal) in
         var operation = try library.take(.sign, session)
         unsafe try library.append(try Caller.data(part, length), to: &operation)
-        library.keep(operation, session)
+        try library.keep(operation, session)
     }
 }
 
@@ -248,10 +249,10 @@ extension Library {
                 return true
             }
         } catch {
-            keep(operation, session)
+            try keep(operation, session)
             throw error
         }
-        keep(operation, session)
+        try keep(operation, session)
         return false
     }
 }
@@ -281,7 +282,7 @@ extension Library {
         }
         guard let output = unsafe output else {
             unsafe place.pointee = CK_ULONG(operation.result?.plaintext.count ?? operation.resultLimit)
-            library.keep(operation, session)
+            try library.keep(operation, session)
             return
         }
         // The plaintext is kept for the next call, because another key use might prompt the user again.
@@ -298,7 +299,7 @@ extension Library {
             _ = unsafe try Caller.takes(result.count, output, place)
         } catch {
             operation.result = (unsafe Array(data), result)
-            library.keep(operation, session)
+            try library.keep(operation, session)
             throw error
         }
         unsafe result.withUnsafeBytes { unsafe output.update(from: $0.assumingMemoryBound(to: UInt8.self)) }
@@ -336,7 +337,7 @@ extension Library {
         let value = unsafe secret.withUnsafeBytes { unsafe SecretBytes($0.suffix(count)) }
         unsafe place.pointee = try library.withState { state throws(Refusal) in
             let handle = state.catalogue.newHandle()
-            try state.sessions.with(session) { _ throws(Refusal) in }
+            try state.requireLogin(of: operation, session)
             state.sessions.secrets[handle] = SessionSecret(
                 session: session, value: value, attributes: template.attributes)
             return handle
@@ -360,6 +361,7 @@ extension ActiveKeyOperation {
             use: use, mechanism: mechanism, object: object, resultLimit: resultLimit, dataLimit: dataLimit,
             dataLength: dataLength)
         requesting.needsLogin = needsLogin
+        requesting.login = login
         return requesting
     }
 }

@@ -49,7 +49,8 @@ extension Library {
             guard user == CKU_USER else { return }
             // Another thread may have logged in while this one waited for the provider.
             guard state.logins[slot] == nil else { throw Refusal(CKR_USER_ALREADY_LOGGED_IN) }
-            state.logins[slot] = Login(ticket: ticket, lockCount: lockCount)
+            state.lastLogin += 1
+            state.logins[slot] = Login(number: state.lastLogin, ticket: ticket, lockCount: lockCount)
         }
     }
 
@@ -95,6 +96,19 @@ extension Library {
 }
 
 extension Library.State {
+    /// Checks that the login that an operation requires has not ended. Another thread may have ended it while the
+    /// operation waited for the provider and was not in its session.
+    ///
+    /// - Throws: CKR_USER_NOT_LOGGED_IN, or CKR_SESSION_HANDLE_INVALID.
+    mutating func requireLogin(
+        of operation: ActiveKeyOperation, _ session: CK_SESSION_HANDLE
+    ) throws(Refusal) {
+        let slot = try sessions.with(session) { session throws(Refusal) in session.slot }
+        guard operation.login == nil || operation.login == logins[slot]?.number else {
+            throw Refusal(CKR_USER_NOT_LOGGED_IN, "the login ended during the operation")
+        }
+    }
+
     /// Ends the login of a slot. The handles of private objects become invalid, even after the next login.
     mutating func logOut(_ slot: CK_SLOT_ID) {
         logins[slot] = nil

@@ -26,10 +26,14 @@ final class Library: Sendable {
         var types: Set<String>?
         /// The current logins, keyed by slot.
         var logins: [CK_SLOT_ID: Login] = [:]
+        /// The number of the latest login. Numbers are never reused.
+        var lastLogin: UInt64 = 0
     }
 
     /// A login of the program to the token in one slot.
     struct Login {
+        /// Distinguishes this login from earlier and later ones.
+        let number: UInt64
         /// The ticket that key uses contain; empty if they need none.
         let ticket: [UInt8]
         /// The lock count of the device at the login. The login ends when this count changes.

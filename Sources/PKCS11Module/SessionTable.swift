@@ -24,6 +24,8 @@ struct ActiveKeyOperation: Sendable {
     var result: (ciphertext: [UInt8], plaintext: SecretBytes)?
     /// Whether this operation requires its own login first (`CKA_ALWAYS_AUTHENTICATE`).
     var needsLogin = false
+    /// The number of the login that the operation requires; nil if its key is not private.
+    var login: UInt64?
 
     init(
         use: KeyUse, mechanism: PKCS11Mechanism, object: PKCS11Object, resultLimit: Int, dataLimit: Int?,
