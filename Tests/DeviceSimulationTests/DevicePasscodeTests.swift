@@ -68,10 +68,10 @@ struct DevicePasscodeTests {
         let seen = Mutex<Set<Int>>([])
         DispatchQueue.concurrentPerform(iterations: 2) { index in
             guard index == 0 else {
-                while !isDone.load(ordering: .acquiring) {
+                repeat {
                     let left = (try? DevicePasscode(device).triesLeft()) ?? -1
                     seen.withLock { _ = $0.insert(left) }
-                }
+                } while !isDone.load(ordering: .acquiring)
                 return
             }
             for _ in 0..<200 {

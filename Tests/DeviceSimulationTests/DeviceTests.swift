@@ -253,6 +253,16 @@ struct SocketPathTests {
         #expect(!FileManager.default.fileExists(atPath: other + "/keyshare"))
     }
 
+    @Test(
+        "A socket in the runtime folder has a path only if it fits into a socket address",
+        arguments: [107, 108])
+    func shortened(length: Int) throws {
+        let device = try device(pathLength: 200)
+        let runtime = "/" + String(repeating: "r", count: length - 32)
+        let path = try? device.socketPath(runtimeDirectory: runtime, creatingFolder: false)
+        #expect(path?.utf8.count == (length == 107 ? 107 : nil))
+    }
+
     @Test("A socket has no path without a runtime folder, or with one whose path is too long")
     func none() throws {
         let device = try device(pathLength: 200)

@@ -322,13 +322,30 @@ struct PasteboardFileTests {
     @Test("A replaced item is overwritten on disk before it is unlinked")
     func wiped() throws {
         try copy("secret")
-        let path = folder + "/item"
-        let old = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        try expectWiped { try copy("other") }
+        #expect(try read() == "other")
+    }
+
+    @Test("An expired item is overwritten on disk as soon as it is read or the device is opened")
+    func wipedAfterExpiry() throws {
+        let pasteboard = try Pasteboard(device: device)
+        try copy("secret")
+        try expectWiped { Pasteboard.wipeExpired(on: device, now: start + 60) }
+        try copy("secret")
+        try expectWiped {
+            #expect(throws: PasteboardError(.expired, "")) {
+                try pasteboard.read(by: .consumer, now: start + 60) { _ in true }
+            }
+        }
+    }
+
+    /// Checks that `body` overwrites the file of the item, and not only removes its name.
+    private func expectWiped(_ body: () throws -> Void) throws {
+        let old = try FileHandle(forReadingFrom: URL(fileURLWithPath: folder + "/item"))
         let size = try #require(try old.readToEnd()).count
-        try copy("other")
+        try body()
         try old.seek(toOffset: 0)
         #expect(try old.readToEnd() == Data(count: size))
-        #expect(try read() == "other")
     }
 
     @Test("An item cannot be decrypted if its owner, expiry or content was altered")
