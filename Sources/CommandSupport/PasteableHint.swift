@@ -18,11 +18,8 @@ enum PasteableHint {
         else { return hint }
         let command = hint[start...]
         let isToken = command.hasPrefix("keyshare-consumer token ")
-        let connects =
-            isToken
-            || ["serve", "browse", "import", "explain"].contains {
-                command.split(separator: " ").dropFirst().first == $0[...]
-            }
+        let subcommand = String(command.split(separator: " ").dropFirst().first ?? "")
+        let connects = isToken || ["serve", "browse", "import", "explain"].contains(subcommand)
         let options = ["--device"] + (connects ? ["--socket"] : [])
         return options.reduce(hint) { hint, option in
             value(of: option, in: arguments).map { "\(hint) \(option) \($0.quotedForShell)" } ?? hint

@@ -45,8 +45,11 @@ enum ProcessTable {
         let lines = text.split(separator: "\n").filter {
             $0.hasPrefix("RssAnon:") || $0.hasPrefix("RssShmem:")
         }
-        return lines.compactMap { $0.split(whereSeparator: { " \t".contains($0) }).dropFirst().first }
-            .compactMap { Int($0) }.reduce(0, +) * 1_024
+        let kilobytes = lines.compactMap { line -> Int? in
+            let fields = line.split { $0 == " " || $0 == "\t" }
+            return fields.count > 1 ? Int(fields[1]) : nil
+        }
+        return kilobytes.reduce(0, +) * 1_024
     }
 
     /// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN). If not, every process must be

@@ -24,7 +24,7 @@ struct ExitStatusTests {
             let indent = String(repeating: " ", count: 4 - number.count)
             return "\(indent)\(number)  \(status.explanation)"
         }
-        #expect(lines.dropFirst().map(String.init) == expected)
+        #expect(lines.dropFirst().map { String($0) } == expected)
     }
 
     @Test("A failure without its own code or hint uses the defaults of its exit status")

@@ -77,8 +77,8 @@ struct UsageAdviceTests {
         #expect("it's".quotedForShell == #"'it'\''s'"#)
         #expect("".quotedForShell == "''")
         // A combining mark makes one character of the apostrophe and itself.
-        #expect(
-            Array("e'\u{301};x".quotedForShell.unicodeScalars) == Array(#"'e'\''"#.unicodeScalars)
-                + Array("\u{301};x'".unicodeScalars))
+        let quoted = "e'\u{301};x".quotedForShell
+        let expected = #"'e'\''"# + "\u{301};x'"
+        #expect(quoted.unicodeScalars.elementsEqual(expected.unicodeScalars))
     }
 }

@@ -33,12 +33,10 @@ struct UsabilityTests {
         let failure = (end: ProcessEnd.exit(2), errors: "no option -x")
         let last = answers([failure, failure, failure])
         #expect(last.prefix(2) == [.open, .open])
-        #expect(
-            last.last
-                == .unusable(
-                    UnusableConsumer(
-                        reason: "failed in the same way on the first 3 valid files, with exit code 2",
-                        stderr: "no option -x")))
+        let unusable = UnusableConsumer(
+            reason: "failed in the same way on the first 3 valid files, with exit code 2",
+            stderr: "no option -x")
+        #expect(last.last == .unusable(unusable))
         #expect(answers([failure, failure, (.exit(0), "")]).last == .usable)
         #expect(answers([failure, failure, (.exit(1), "no option -x")]).last == .usable)
         #expect(answers([failure, failure, (.exit(2), "another")]).last == .usable)

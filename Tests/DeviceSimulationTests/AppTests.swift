@@ -144,8 +144,9 @@ struct AppTests {
     func members() throws {
         let members = [App.provider, .providerFiles, .providerInterface]
         #expect(members.map(\.kind) == [.application, .fileProvider, .fileProviderInterface])
-        #expect(Set(members.map(\.bundleIdentifier)).count == 3)
-        #expect(Set(members.map(\.applicationIdentifier)).count == 3)
+        let bundles = Set(members.map(\.bundleIdentifier))
+        let applications = Set(members.map(\.applicationIdentifier))
+        #expect(bundles.count == 3 && applications.count == 3)
         let identifier = App.provider.bundleIdentifier
         for member in members {
             #expect(member.bundleIdentifier.hasPrefix(identifier))

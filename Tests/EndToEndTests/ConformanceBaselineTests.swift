@@ -29,8 +29,9 @@ struct ConformanceBaselineTests {
         #expect(written.status == 0, "\(written.errors)")
         #expect(written.errors.contains("with 3 known deviations"))
         let lines = try text("known.json", simulation).split(separator: "\n")
+        let named = lines.filter { $0.contains("\"name\"") }
         #expect(
-            lines.filter { $0.contains("\"name\"") }.map { $0.trimmingCharacters(in: .whitespaces) } == [
+            named.map { $0.trimmingCharacters(in: .whitespaces) } == [
                 #"{"name": "garbage", "verdict": "accepts-bad"},"#,
                 #"{"name": "no-mac", "verdict": "accepts-bad"},"#,
                 #"{"name": "truncated", "verdict": "accepts-bad"}"#,

@@ -68,8 +68,10 @@ struct DeviceCommandTests {
             ])
         let groups = apps.map(\.entitlements.keychainAccessGroups)
         #expect(groups[0] == groups[1] && groups[0] == groups[2] && groups[0] != groups[4])
-        #expect(groups[3] == ["PRVD000001.red.hound.keyshare.token"] && groups[4].last == "com.apple.token")
-        #expect(Set(apps.map(\.teamIdentifier)).count == 2)
+        #expect(groups[3] == ["PRVD000001.red.hound.keyshare.token"])
+        #expect(groups[4].last == "com.apple.token")
+        let teams = Set(apps.map(\.teamIdentifier))
+        #expect(teams.count == 2)
     }
 
     @Test("lock, unlock, restart and passcode change the state, and each prints the new state")
@@ -302,7 +304,8 @@ struct DeviceCommandTests {
         ] {
             let tried = try await channels(
                 "--to", "consumer", "--sender-entitlements", plist, "--receiver-entitlements", plist)
-            #expect(tried.prefix(3).map(\.reason) == Array(repeating: "missing-entitlement", count: 3))
+            #expect(tried.count >= 3)
+            #expect(tried.prefix(3).allSatisfy { $0.reason == "missing-entitlement" })
         }
     }
 

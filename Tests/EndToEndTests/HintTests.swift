@@ -90,7 +90,8 @@ struct HintTests {
             #expect(run.status == status, "\(path): \(run.errors)")
             #expect(run.text.isEmpty)
             #expect(run.errors.contains(hint) && !run.errors.contains("--password-file"), "\(run.errors)")
-            #expect(run.errors.split(separator: "\n").count == 2, "\(run.errors)")
+            let lines = run.errors.split(separator: "\n")
+            #expect(lines.count == 2, "\(run.errors)")
         }
         let without = try await simulation.consumer("import", "--file", file)
         #expect(without.status == 3 && without.errors.contains("hint: pass it with --password-file"))

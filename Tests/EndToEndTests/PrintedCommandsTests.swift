@@ -155,8 +155,9 @@ struct PrintedCommandsTests {
     /// The names of a command's subcommands, from its own help.
     private func subcommands(_ help: String) -> [String] {
         let lines = help.split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
-            .filter { !$0.hasPrefix("   ") }.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let listed = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
+        return listed.filter { !$0.hasPrefix("   ") }
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
     }
 
     /// The examples in a help text. A line that sets a variable belongs to the example on the next line.

@@ -20,7 +20,7 @@ struct SecondClientTests {
             let expected = try await simulation.items(container).map(\.identifier)
             #expect(expected.count == (container == "root" ? 314 : 100))
             let listed = run.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
-            #expect(listed.map(String.init) == expected)
+            #expect(listed.map { String($0) } == expected)
         }
     }
 

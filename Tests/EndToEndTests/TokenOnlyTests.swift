@@ -203,8 +203,8 @@ struct TokenOnlyTests {
         try await simulation.serve()
         let verified = try await verify(String(labels[0].prefix(20)), labels[1])
         #expect(verified.status == 0 && verified.errors.contains("2 valid"), "\(verified.errors)")
-        let digit = try #require(
-            Dictionary(grouping: labels, by: { $0.prefix(1) }).first { $0.value.count > 1 }?.key)
+        let groups = Dictionary(grouping: labels) { $0.prefix(1) }
+        let digit = try #require(groups.first { $0.value.count > 1 }?.key)
         for run in [
             try await simulation.consumer("show", String(digit), "--json"),
             try await verify(String(digit), "--json"),

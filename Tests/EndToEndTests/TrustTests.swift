@@ -88,12 +88,11 @@ struct TrustTests {
             unsafe try PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any])
         #expect(profile["PayloadType"] as? String == "Configuration")
         let payloads = try #require(profile["PayloadContent"] as? [[String: Any]])
-        #expect(
-            payloads.compactMap { $0["PayloadContent"] as? Data }.map { [UInt8]($0) }
-                == authorities.map(\.der))
-        #expect(
-            payloads.compactMap { $0["PayloadType"] as? String }
-                == ["com.apple.security.root"] + Array(repeating: "com.apple.security.pkcs1", count: 3))
+        let contents = payloads.compactMap { $0["PayloadContent"] as? Data }
+        #expect(contents.map { [UInt8]($0) } == authorities.map(\.der))
+        let types = payloads.compactMap { $0["PayloadType"] as? String }
+        #expect(types.first == "com.apple.security.root" && types.count == 4)
+        #expect(types.dropFirst().allSatisfy { $0 == "com.apple.security.pkcs1" })
         let identifiers =
             payloads.compactMap { $0["PayloadUUID"] as? String } + [
                 try #require(profile["PayloadUUID"] as? String)

@@ -82,8 +82,8 @@ struct WebTests {
             """
         let run = try await SecondClient.python(["-c", script, "\(port)", key])
         #expect(run.status == 0)
-        #expect(
-            run.output.split(separator: "\n") == Array(repeating: "b''", count: 5))
+        let answers = run.output.split(separator: "\n")
+        #expect(answers == ["b''", "b''", "b''", "b''", "b''"])
         #expect(try await get("/?key=" + key, port).status == 303)
         command.signal(SIGTERM)
         #expect(try await command.finish().status == 0)
@@ -150,7 +150,8 @@ struct WebTests {
         .enabled(if: SecondClient.isAvailable, "there is no python3"))
     func allCases() async throws {
         let run = try await SecondClient.python([PackageFolder.path + "/scripts/web-check", "--list"])
-        #expect(run.output.split(separator: "\n") == Self.cases.map { $0[...] })
+        let listed = run.output.split(separator: "\n").map { String($0) }
+        #expect(listed == Self.cases)
     }
 }
 

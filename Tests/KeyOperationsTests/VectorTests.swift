@@ -244,7 +244,9 @@ struct KeyOperationTests {
         let signature = try curve.sign(digest, .ecdsaSignatureRFC4754)
         #expect(signature.count == 64)
         #expect(try curve.publicKey.verify(signature, of: digest, .ecdsaSignatureRFC4754))
-        let padded = [UInt8](repeating: 0, count: 1) + signature[..<32] + [0] + signature[32...]
+        var padded = signature
+        padded.insert(0, at: 32)
+        padded.insert(0, at: 0)
         #expect(try !curve.publicKey.verify(padded, of: digest, .ecdsaSignatureRFC4754))
         let concatenated = try curve.sign(
             digest, .ecdsaSignatureX962(.digest, .sha256), parameters: .init(isSignatureConcatenated: true))

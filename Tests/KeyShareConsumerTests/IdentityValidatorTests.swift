@@ -31,7 +31,7 @@ struct IdentityValidatorTests {
             ValidationSubject(certificate: identity.certificate, privateKey: .success(identity.privateKey)))
         #expect(
             outcomes(report, "key match", "chain", "validity", "key usage")
-                == Array(repeating: .passed, count: 4))
+                == [.passed, .passed, .passed, .passed])
         #expect(report.identity.label == identity.certificate.label)
         #expect(report.checks.first?.name == "key match" && report.keyError == nil)
     }

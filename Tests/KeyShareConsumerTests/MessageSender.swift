@@ -81,7 +81,12 @@ struct MessageSender {
 
 /// A multipart entity with a From field.
 func multipart(_ parts: [[UInt8]], boundary: String = "outer", type: String = "mixed") -> [UInt8] {
-    Array("From: dana@mail.example\r\nContent-Type: multipart/\(type); boundary=\(boundary)\r\n\r\n".utf8)
-        + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
-        + Array("--\(boundary)--\r\n".utf8)
+    var entity = Array(
+        "From: dana@mail.example\r\nContent-Type: multipart/\(type); boundary=\(boundary)\r\n\r\n".utf8)
+    for part in parts {
+        entity += Array("--\(boundary)\r\n".utf8)
+        entity += part
+        entity += Array("\r\n".utf8)
+    }
+    return entity + Array("--\(boundary)--\r\n".utf8)
 }

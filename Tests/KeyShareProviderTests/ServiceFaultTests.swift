@@ -40,8 +40,8 @@ struct ServiceFaultTests {
     func list() {
         let faults = ServiceFault.allCases
         #expect(faults.count == 19)
-        #expect(Set(faults.map(\.name)).count == 19)
-        #expect(Set(faults.map(\.explanation)).count == 19)
+        let (names, explanations) = (Set(faults.map(\.name)), Set(faults.map(\.explanation)))
+        #expect(names.count == 19 && explanations.count == 19)
         #expect(faults.compactMap(\.connection).count == 9)
         #expect(faults.compactMap(\.password).count == 2)
     }

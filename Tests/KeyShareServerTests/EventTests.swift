@@ -82,7 +82,8 @@ struct EventTests {
         await client.close()
         running.cancel()
         try await running.value
-        #expect(seen.withLock { $0.map(\.kind) } == [.opened, .request(0x01), .request(0x02)])
+        let kinds = seen.withLock { $0.map(\.kind) }
+        #expect(kinds == [.opened, .request(0x01), .request(0x02)])
     }
 
     @Test("A slow subscriber gets the latest events and the number of lost events")

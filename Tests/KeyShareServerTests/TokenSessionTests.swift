@@ -84,9 +84,9 @@ struct TokenSessionTests {
             try ProviderRequest.useUpdate(handle: 1, data: data)
                 .encode(id: id, into: &bytes, limit: Wire.longRequestLimit)
             let isLong = count > Wire.useDataLimit
-            #expect(
-                newer.give(Array(bytes.readableBytesView))
-                    == [isLong ? .failure(.refused, id) : .message(.append(handle: 1, data: data), id)])
+            let answer: ScriptedPeer.Answer =
+                isLong ? .failure(.refused, id) : .message(.append(handle: 1, data: data), id)
+            #expect(newer.give(Array(bytes.readableBytesView)) == [answer])
         }
         // A length above the longer limit is rejected before any bytes are awaited.
         #expect(newer.give([0, 1, 0, 0]) == [.failure(.malformed, 0), .close(.violation)])

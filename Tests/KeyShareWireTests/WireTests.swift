@@ -45,7 +45,8 @@ struct WireTests {
     func version2Vectors() throws {
         let vectors = try WireSamples.vectors(of: 2)
         let (requests, replies) = WireSamples.version2
-        #expect(Set(vectors.keys) == Set(requests.map(\.name) + replies.map(\.name)))
+        let names = requests.map(\.name) + replies.map(\.name)
+        #expect(Set(vectors.keys) == Set(names))
         for (name, id, request) in requests {
             let bytes = try WireSamples.bytes(request, id: id)
             #expect(bytes == vectors[name], "\(name): \(bytes.map { String(format: "%02x", $0) }.joined())")
@@ -154,7 +155,7 @@ struct WireTests {
     func passcodeIsWiped() throws {
         let body = ByteBuffer(bytes: [2, 0, 6] + Array("123456".utf8))
         _ = try ProviderRequest(Frame(type: 0x16, requestID: 1, body: body))
-        #expect(Array(body.readableBytesView) == [2, 0, 6, 0, 0, 0, 0, 0, 0])
+        #expect(body == ByteBuffer(bytes: [2, 0, 6, 0, 0, 0, 0, 0, 0]))
     }
 
     @Test("A token error with an unknown code and refusal reason is decoded as a communication error")
@@ -211,9 +212,10 @@ struct WireTests {
         let names = WireSamples.requests.map(\.name) + WireSamples.replies.map(\.name)
         #expect(Set(names) == Set(vectors.keys))
         let types = Wire.MessageType.allCases.filter { $0.firstVersion == 1 }
-        #expect(Set(vectors.values.map { $0[4] }) == Set(types.map(\.rawValue)))
+        let old = types.map(\.rawValue)
+        #expect(Set(vectors.values.map { $0[4] }) == Set(old))
         let newer = try WireSamples.vectors(of: 2).values.map { $0[4] }
-        #expect(Set(newer + types.map(\.rawValue)) == Set(Wire.MessageType.allCases.map(\.rawValue)))
+        #expect(Set(old + newer) == Set(Wire.MessageType.allCases.map(\.rawValue)))
     }
 
     @Test("An incomplete frame is not decoded, and its bytes remain in the buffer")

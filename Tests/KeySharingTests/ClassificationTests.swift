@@ -52,6 +52,7 @@ struct ClassificationTests {
 
     @Test("Every rule of classification has its own sentence")
     func sentences() {
-        #expect(Set(Classification.Rule.allCases.map(\.message)).count == Classification.Rule.allCases.count)
+        let messages = Classification.Rule.allCases.map(\.message)
+        #expect(Set(messages).count == messages.count)
     }
 }

@@ -79,13 +79,13 @@ struct LyingProviderTests {
 
     @Test("Every case that the Python test programs list is tested")
     func complete() async throws {
-        let lies = try await Self.program("pkcs11_lies.py", "list").output
-        #expect(lies.split(whereSeparator: \.isWhitespace).map(String.init) == Self.lies)
-        let shown = try await Self.program("pkcs11_shown.py", "list").output
-        #expect(shown.split(whereSeparator: \.isWhitespace).count == 15)
-        let guards = try await Self.program("pkcs11_guards.py", "list").output
-        #expect(guards.split(whereSeparator: \.isWhitespace).map(String.init) == Self.guards)
-        let calls = try await Self.program("pkcs11_calls.py", "list").output
-        #expect(calls.split(whereSeparator: \.isWhitespace).map(String.init) == Self.calls)
+        func listed(_ program: String) async throws -> [String] {
+            let output = try await Self.program(program, "list").output
+            return output.split(whereSeparator: \.isWhitespace).map { String($0) }
+        }
+        #expect(try await listed("pkcs11_lies.py") == Self.lies)
+        #expect(try await listed("pkcs11_shown.py").count == 15)
+        #expect(try await listed("pkcs11_guards.py") == Self.guards)
+        #expect(try await listed("pkcs11_calls.py") == Self.calls)
     }
 }

@@ -198,11 +198,12 @@ struct PrivateFolderTests {
         let entries = try PrivateFolder.entries(path, followingLinks: true)
         #expect(entries.map(\.name) == [".hidden", "file", "inner", "link", "loose", "m\u{FFFD}", "pipe"])
         #expect(entries.map { $0.obstacle == nil } == [true, true, false, true, false, false, false])
-        #expect(
-            entries.filter(\.isVisibleFile).map(\.name) == ["file", "link", "loose", "m\u{FFFD}", "pipe"])
-        #expect(entries.filter { $0.obstacle?.contains("UTF-8") == true }.map(\.name) == ["m\u{FFFD}"])
-        let own = try PrivateFolder.entries(path, followingLinks: false)
-        #expect(own.filter { $0.obstacle == nil }.map(\.name) == [".hidden", "file"])
+        let visible = entries.filter(\.isVisibleFile)
+        #expect(visible.map(\.name) == ["file", "link", "loose", "m\u{FFFD}", "pipe"])
+        let misnamed = entries.filter { $0.obstacle?.contains("UTF-8") == true }
+        #expect(misnamed.map(\.name) == ["m\u{FFFD}"])
+        let own = try PrivateFolder.entries(path, followingLinks: false).filter { $0.obstacle == nil }
+        #expect(own.map(\.name) == [".hidden", "file"])
         #expect(throws: FileError(.inputOutput(ENOENT), path: "", "")) {
             try PrivateFolder.entries(scratch.path("missing"), followingLinks: true)
         }

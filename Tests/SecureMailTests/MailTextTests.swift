@@ -194,7 +194,7 @@ struct MailTextTests {
             // Quoted strings without an end, or followed by text.
             ("boundary=\"a", true), ("boundary=\"a\"b", true), ("x=\"a\"\"; boundary=b\"; boundary=a", true),
             ("x=a\"; boundary=b; y=\"; boundary=a", true),
-        ])
+        ] as [(String, Bool)])
     func ambiguousParameters(_ parameters: String, _ isAmbiguous: Bool) throws {
         let type = try #require(ContentType("multipart/mixed; " + parameters))
         #expect(type.isAmbiguous == isAmbiguous)

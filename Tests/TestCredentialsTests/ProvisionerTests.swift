@@ -121,11 +121,12 @@ struct ProvisionerTests {
         let earlier = Self.date.addingTimeInterval(-60)
         try ProvisioningStore(second).register(revoked: Array(certificates[..<2]), at: earlier)
         for other in [first, second, first] { _ = try ProvisioningStore(merged).merge(other) }
+        let revoked = certificates[..<2]
         #expect(
             Set(try ProvisioningStore(merged).register())
-                == Set(certificates[..<2].map { IssuanceRecord($0, revoked: earlier) }))
+                == Set(revoked.map { IssuanceRecord($0, revoked: earlier) }))
         let listed = try ProvisioningStore(merged).revocationLists(at: Self.date).flatMap(\.list.entries)
-        #expect(Set(listed.map(\.serialNumber)) == Set(certificates[..<2].map(\.serialNumber)))
+        #expect(Set(listed.map(\.serialNumber)) == Set(revoked.map(\.serialNumber)))
     }
 
     @Test("A full register drops the records of valid certificates and keeps those of revoked ones")
@@ -186,7 +187,7 @@ struct ProvisionerTests {
         let encryption = try store.identities().filter { $0.type(under: .keySharing2025) == .encryption }
         let dates = encryption.map(\.notBefore).sorted(by: >)
         #expect(dates.count == 5)
-        #expect(Array(dates.prefix(3)) == starts)
+        #expect(dates.starts(with: starts))
         #expect(dates[3] < starts[2] && dates[4] < dates[3])
         #expect(try store.identities().count == 11)
     }

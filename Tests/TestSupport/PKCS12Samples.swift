@@ -138,8 +138,9 @@ package enum PKCS12Samples {
     ) throws -> EncryptedLayer {
         // The salt of 16 octets and the count of one iteration precede the function of PBKDF2.
         func replaced(_ bytes: [UInt8], _ old: [UInt8], by new: [UInt8]) -> [UInt8] {
-            bytes.firstRange(of: old).map { Array(bytes[..<$0.lowerBound] + new + bytes[$0.upperBound...]) }
-                ?? bytes
+            var bytes = bytes
+            if let range = bytes.firstRange(of: old) { bytes.replaceSubrange(range, with: new) }
+            return bytes
         }
         let last: UInt8 = identifier == OID.aes128CBC ? 2 : identifier == OID.aes256CBC ? 42 : 22
         var algorithm = layer.algorithm

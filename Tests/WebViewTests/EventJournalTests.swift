@@ -62,7 +62,8 @@ struct EventJournalTests {
             numbers.append(try #require(Int(line.dropFirst(4))))
         }
         #expect(numbers.count < 3_000 && numbers.last == 3_000)
-        #expect(numbers == Array((3_001 - numbers.count)...3_000))
+        let first = 3_001 - numbers.count
+        #expect(numbers == Array(first...3_000))
     }
 
     @Test("An unknown request is shown by its number")

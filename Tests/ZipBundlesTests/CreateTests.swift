@@ -33,7 +33,7 @@ struct CreateTests {
         let first = try ZipBundle.create(entries, modified: date)
         #expect(try ZipBundle.create(entries, modified: date) == first)
         // 2025-06-15 15:06:40 UTC.
-        #expect(Array(first[10..<14]) == [0xD4, 0x78, 0xCF, 0x5A])
+        #expect(first[10..<14] == [0xD4, 0x78, 0xCF, 0x5A])
         #expect(try ZipBundle.create(entries, modified: date + 2) != first)
     }
 
@@ -46,7 +46,7 @@ struct CreateTests {
         ] as [(Double, [UInt8])])
     func dates(seconds: Double, bytes: [UInt8]) throws {
         let archive = try ZipBundle.create([("a.p12", [])], modified: Date(timeIntervalSince1970: seconds))
-        #expect(Array(archive[10..<14]) == bytes)
+        #expect(archive[10..<14].elementsEqual(bytes))
     }
 
     @Test("Entries that the reader would reject are not written")

@@ -288,7 +288,7 @@ struct HostileArchiveTests {
     /// entries, and each local file header agrees with the central directory header.
     private static func quotedOverlap(files: Int) throws -> MalformedArchive {
         let kernel = [UInt8](repeating: 0, count: 2_000)
-        let names = (0..<files).map { String(String(10_000 + $0).dropFirst()) + ".p12" }
+        let names = (0..<files).map { "\(String(10_000 + $0).dropFirst()).p12" }
         let plain = try MalformedArchive(
             names.map { MalformedArchive.Entry($0, kernel, method: ZIP_CM_DEFLATE) })
         let locals = plain.offsets(of: MalformedArchive.localSignature)
@@ -338,9 +338,12 @@ struct HostileArchiveTests {
     }
 
     private static func crc32(_ bytes: [UInt8]) -> UInt32 {
-        ~bytes.reduce(~0) { crc, byte in
-            (0..<8).reduce(crc ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1) * 0xEDB8_8320 }
+        var crc = ~UInt32(0)
+        for byte in bytes {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1) * 0xEDB8_8320 }
         }
+        return ~crc
     }
 
     @Test("An archive can have at most 4,096 entries and 64 MiB")

@@ -346,14 +346,15 @@ package struct InspectionsDocument: Codable, Sendable {
 extension FileMaterial {
     /// The numbers of objects in words, such as `2 certificates and 1 private key`.
     fileprivate var summary: String {
-        let parts = [
+        let counts: [(Int, String, String)] = [
             (certificates.count, "certificate", "certificates"),
             (privateKeys.count, "private key", "private keys"),
             (publicKeys.count, "public key", "public keys"),
             (lists.count, "revocation list", "revocation lists"),
             (responses.count, "OCSP response", "OCSP responses"),
             (messages.count, "message", "messages"),
-        ].filter { $0.0 > 0 }.map { counted($0.0, $0.1, $0.2) }
+        ]
+        let parts = counts.filter { $0.0 > 0 }.map { counted($0.0, $0.1, $0.2) }
         return parts.isEmpty
             ? "0 certificates" : parts.formatted(.list(type: .and).locale(Locale(identifier: "en_US")))
     }

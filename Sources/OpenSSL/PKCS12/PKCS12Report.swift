@@ -52,7 +52,7 @@ extension PKCS12Report.Verdict {
 extension PKCS12Contents {
     /// A sentence with the number of identities, keys, certificates and other bags.
     fileprivate var summary: String {
-        let parts = [
+        let counts: [(Int, String, String)] = [
             (identities.count, "identity", "identities"),
             (certificateEntries.count, "certificate without key", "certificates without key"),
             (keys.count, "key without certificate", "keys without certificate"),
@@ -62,7 +62,8 @@ extension PKCS12Contents {
             (unreadableKeys.count, "unreadable key", "unreadable keys"),
             (unreadableCertificates.count, "unreadable certificate", "unreadable certificates"),
             (otherBags.count, "other bag", "other bags"),
-        ].filter { $0.0 > 0 }.map(counted)
+        ]
+        let parts = counts.filter { $0.0 > 0 }.map(counted)
         return parts.isEmpty
             ? "the file opens and is empty" : "the file opens: " + parts.joined(separator: ", ")
     }

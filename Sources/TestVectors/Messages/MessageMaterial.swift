@@ -109,9 +109,13 @@ struct MessageMaterial: Sendable {
         let boundary = boundary("mixed")
         let type = MailHeader.Field("Content-Type", "multipart/mixed; boundary=\"\(boundary)\"")
         let version = header.map { _ in [MailHeader.Field("MIME-Version", "1.0")] } ?? []
-        return MailHeader((header?.fields ?? []) + version + [type]).encoded
-            + parts.flatMap { Array("--\(boundary)\r\n".utf8) + $0 + Array("\r\n".utf8) }
-            + Array("--\(boundary)--\r\n".utf8)
+        var entity = MailHeader((header?.fields ?? []) + version + [type]).encoded
+        for part in parts {
+            entity += Array("--\(boundary)\r\n".utf8)
+            entity += part
+            entity += Array("\r\n".utf8)
+        }
+        return entity + Array("--\(boundary)--\r\n".utf8)
     }
 
     /// A text part, such as a footer.

@@ -121,6 +121,7 @@ struct AliasChooserTests {
 
     @Test("Every reason for a missing alias has its own sentence")
     func sentences() {
-        #expect(Set(AliasChooser.Reason.allCases.map(\.message)).count == AliasChooser.Reason.allCases.count)
+        let messages = AliasChooser.Reason.allCases.map(\.message)
+        #expect(Set(messages).count == messages.count)
     }
 }

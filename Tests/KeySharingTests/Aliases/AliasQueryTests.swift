@@ -73,10 +73,9 @@ struct AliasQueryTests {
         let rows = try AliasQuery(columns: ["alias", "certificate"]).rows(entries)
         for row in rows {
             let entry = try #require(entries.first { $0.alias == row[0] })
-            #expect(Data(base64Encoded: row[1], options: .ignoreUnknownCharacters)?.count == 1_000)
-            #expect(
-                Data(base64Encoded: row[1], options: .ignoreUnknownCharacters).map { Array($0) }
-                    == entry.certificate?.der)
+            let data = Data(base64Encoded: row[1], options: .ignoreUnknownCharacters)
+            #expect(data?.count == 1_000)
+            #expect(data.map(Array.init) == entry.certificate?.der)
         }
         // 57 octets fill a line.
         for (count, lines) in [(0, []), (1, [4]), (56, [76]), (57, [76]), (58, [76, 4]), (114, [76, 76])] {
@@ -149,8 +148,8 @@ struct AliasQueryTests {
     func sweep(likeTheSample: Bool) throws {
         let names = ["alias", "certificate", "type", "_id", "Alias", ""]
         let pairs = names.flatMap { first in names.map { [first, $0] } }
-        let projections: [[String]?] =
-            [nil, []] + names.map { [$0] } + pairs + pairs.flatMap { pair in names.map { pair + [$0] } }
+        let triples = pairs.flatMap { pair in names.map { pair + [$0] } }
+        let projections: [[String]?] = [nil, []] + names.map { [$0] } + pairs + triples
         let twelve = try AliasSamples.twelve()
         let stores = [[], try AliasSamples.four(), twelve, [AliasSamples.secretKey] + twelve]
         for entries in stores {

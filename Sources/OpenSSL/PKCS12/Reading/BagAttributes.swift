@@ -85,8 +85,8 @@ private struct AttributeText {
         let decoded: String.UnicodeScalarView
         switch node.identifier {
         case .bmpString:
-            let units = stride(from: 0, to: octets.count - 1, by: 2).map {
-                UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1])
+            let units = stride(from: 0, to: octets.count - 1, by: 2).map { index -> UInt16 in
+                UInt16(octets[index]) << 8 | UInt16(octets[index + 1])
             }
             decoded = String(decoding: units, as: UTF16.self).unicodeScalars
             isOdd = bytes.count % 2 != 0 || decoded.contains("\u{FFFD}")

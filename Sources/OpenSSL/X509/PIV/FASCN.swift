@@ -110,7 +110,7 @@ package struct FASCN: Sendable, Hashable {
 
     /// The character of a digit from 0 to 9.
     private static func character(_ digit: UInt8) -> UInt8 {
-        let reversed = (0..<4).reduce(UInt8(0)) { $0 << 1 | digit >> UInt8($1) & 1 }
+        let reversed = (0..<4).reduce(0) { (bits: UInt8, index) in bits << 1 | digit >> index & 1 }
         return reversed << 1 | (hasOddParity(reversed) ? 0 : 1)
     }
 
