@@ -78,7 +78,8 @@ extension ReaderRules {
     fileprivate static let gnuTLS = ReaderRules(
         schemes: ["12.1.1", "12.1.3", "12.1.6", "5.3"],
         ciphers: aes.union(["DES-EDE3-CBC", "DES-CBC"]), functions: sha2, macs: sha2,
-        takesTrailingOctets: false, triesAbsentPassword: false, readsNestedSafes: false,
+        takesTrailingOctets: false, triesAbsentPassword: false, takesVersion1Keys: true,
+        readsNestedSafes: false,
         iterationLimit: 10 << 20, takesKey: \.isKnown)
 
     /// The rules for reading a key. Loading the key store without reading a key succeeds more often, because keys are

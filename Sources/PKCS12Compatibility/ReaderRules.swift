@@ -43,6 +43,8 @@ struct ReaderRules {
     var takesUntiedKeys = true
     /// Whether the certificate of a private key is found only if the localKeyID or the friendly name links them.
     var needsLinks = false
+    /// Whether private keys of version 1, which contain their public half (RFC 5958), are accepted.
+    var takesVersion1Keys = false
     /// Whether bags with revocation lists are accepted.
     var takesRevocationLists = true
     /// Whether bags with secrets are accepted.
@@ -229,7 +231,8 @@ extension ReaderRules {
             found.append(
                 error("The reader does not support private keys of type \(type.words)", structureError))
         }
-        for key in contents.unknownKeys.map(\.name).uniqued where !takesKey(.other(key)) {
+        let unknown = contents.unknownKeys.filter { !($0.isVersion1 && takesVersion1Keys) }
+        for key in unknown.map(\.name).uniqued where !takesKey(.other(key)) {
             found.append(error("The reader does not support private keys of type \(key)", structureError))
         }
         if !takesUnreadableCertificates, !contents.unreadableCertificates.isEmpty {

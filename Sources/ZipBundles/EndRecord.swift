@@ -9,14 +9,31 @@ enum EndRecord {
     /// each.
     static func mostEntries(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64? {
         var most: UInt64?
-        // The record starts at most 22 + 65,535 bytes before the end: its fixed part and the longest comment.
-        for start in stride(from: bytes.count - 22, through: max(0, bytes.count - 22 - 65_535), by: -1)
-        where unsafe number(bytes, at: start, octets: 4) == 0x0605_4B50 {
+        for start in unsafe places(bytes) {
             let stated = unsafe number(bytes, at: start + 10, octets: 2) ?? 0
             let large = stated == 0xFFFF ? unsafe largeCount(bytes, before: start) : nil
             most = max(most ?? 0, large ?? stated)
         }
         return most
+    }
+
+    /// Whether the comment of an end record contains another end record.
+    ///
+    /// libzip can read the entries of the first one, while other programs read those of the last one. A record whose
+    /// comment does not end with the archive is ignored, because the contents of an entry can look like one.
+    static func isAmbiguous(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe places(bytes).dropFirst().contains { start in
+            let comment = unsafe number(bytes, at: start + 20, octets: 2)
+            return comment == UInt64(bytes.count - 22 - start)
+        }
+    }
+
+    /// Returns the places of the bytes that look like an end record, from the last to the first.
+    private static func places(_ bytes: UnsafeBufferPointer<UInt8>) -> [Int] {
+        // The record starts at most 22 + 65,535 bytes before the end: its fixed part and the longest comment.
+        stride(from: bytes.count - 22, through: max(0, bytes.count - 22 - 65_535), by: -1).filter {
+            unsafe number(bytes, at: $0, octets: 4) == 0x0605_4B50
+        }
     }
 
     /// Returns the number of entries in the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) before the

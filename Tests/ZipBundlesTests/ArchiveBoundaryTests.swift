@@ -95,6 +95,23 @@ struct ArchiveBoundaryTests {
         #expect(try ZipBundle.read(malformed.bytes + comment).entries.map(\.name) == ["my key.p12"])
     }
 
+    @Test("An archive is rejected if its comment contains another archive, but not if an entry does")
+    func archiveInComment() throws {
+        let inner = try ZipBundle.create([("b.p12", [2])], modified: date)
+        var outer = MalformedArchive(bytes: try ZipBundle.create([("a.p12", [1])], modified: date))
+        let end = try #require(outer.offsets(of: MalformedArchive.endSignature).last)
+        outer.put(UInt32(inner.count), at: end + 20, size: 2)
+        #expect(refusal(outer.bytes + inner) == .damagedArchive)
+        // Without the signature of the inner end record, the comment is harmless.
+        let innerEnd = try #require(
+            MalformedArchive(bytes: inner).offsets(of: MalformedArchive.endSignature).last)
+        var comment = inner
+        comment[innerEnd] ^= 0x20
+        #expect(try ZipBundle.read(outer.bytes + comment).entries.map(\.name) == ["a.p12"])
+        let nested = try ZipBundle.create([("a.p12", inner)], modified: date)
+        #expect(try ZipBundle.read(nested).entries.map(\.name) == ["a.p12"])
+    }
+
     @Test("The largest number of entries in any end record counts, and only a complete Zip64 record is used")
     func endRecords() {
         func record(_ count: UInt8, _ high: UInt8 = 0) -> [UInt8] {

@@ -155,6 +155,8 @@ package struct PKCS12UnknownKey: Sendable, Hashable {
     package let friendlyName: String?
     /// The bag's localKeyID, if any.
     package let localKeyID: [UInt8]?
+    /// Whether the key has version 1 (RFC 5958, 2), which OpenSSL 3.0 does not read.
+    package var isVersion1 = false
 }
 
 /// A private key that the file's password does not decrypt.

@@ -11,13 +11,18 @@ package struct PKCS12Limits: Sendable {
     package var safes = 32
     /// The maximum number of bags in the file, including those in nested safe contents.
     package var bags = 64
+    /// The maximum number of ASN.1 objects that are parsed together: those of a file, or those of a safe's contents.
+    package static let objects = 20_000
+    /// The maximum number of attributes of all bags of the file in total.
+    package var attributes = 1_000
     /// The maximum depth of safe contents that are nested in other safe contents.
     package var nesting = 2
     /// The maximum number of iterations of one key derivation.
     package var iterations = 2_000_000
-    /// The maximum processor time of all key derivations of the file in total, estimated before each derivation begins.
+    /// The maximum processor time of all key derivations and key checks of the file in total, estimated before each
+    /// begins.
     package var patience = Duration.seconds(2)
-    /// The maximum processor time of the key derivations of all files in an archive in total.
+    /// The maximum processor time of the key derivations and key checks of all files in an archive in total.
     package var archivePatience: Duration { patience * 10 }
     /// The maximum memory of one scrypt derivation (RFC 7914), in bytes.
     package var scryptMemory = 64 << 20
@@ -47,11 +52,15 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case safes
     /// There are too many bags.
     case bags
+    /// The file, or the contents of a safe, consists of too many ASN.1 objects.
+    case objects
+    /// The bags have too many attributes.
+    case attributes
     /// Safe contents are nested too deep.
     case nesting
     /// The iteration count of a key derivation is zero, negative or too large.
     case iterations
-    /// All key derivations of the file, or of its archive, require too much processor time in total.
+    /// All key derivations and key checks of the file, or of its archive, require too much processor time in total.
     case work
     /// A scrypt derivation requires too much memory or has impossible parameters.
     case scrypt
@@ -67,9 +76,11 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
         case .fileSize: "the file is too large"
         case .safes: "the file has too many safes"
         case .bags: "the file has too many bags"
+        case .objects: "the file consists of too many ASN.1 objects"
+        case .attributes: "the bags have too many attributes"
         case .nesting: "the safes are nested too deeply"
         case .iterations: "an iteration count is zero, negative or too large"
-        case .work: "the key derivations require too much processor time"
+        case .work: "the key derivations and checks of keys require too much processor time"
         case .scrypt: "the scrypt parameters are out of bounds"
         case .keyLoading: "loading a private key requires too much work"
         case .passwordWithZeroByte: "the password contains a zero byte"

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Limits the processor time of a file's key derivations, and its share of the time for its archive.
+/// Limits the processor time of a file's key derivations and key checks, and its share of the time for its archive.
 ///
 /// The work that the file declares is reserved once, before any of it is done. Trying the password in another encoding
 /// requires additional work, which is done only within the remaining budget. A file therefore never causes more work
@@ -23,16 +23,17 @@ struct WorkBudget {
         self.share = share
     }
 
-    /// Reserves the work of a derivation before it is done.
+    /// Reserves the work of a key derivation or a key check before it is done.
     ///
-    /// - Parameter work: Nanoseconds, from ``DerivationWork``.
+    /// - Parameter work: Nanoseconds, from ``DerivationWork`` or ``PrivateKey/consistencyWork``.
     /// - Throws: `refused` if the file or the archive requires more than is left.
     mutating func take(_ work: Int) throws(PKCS12Error) {
         guard work <= most - taken else {
             throw .refused(
                 .work,
                 reason:
-                    "refused: the file's key derivations require more than \(mostText) s of processor time")
+                    "refused: key derivations and checks of keys require more than \(mostText) s of processor time"
+            )
         }
         guard share?.take(work) != false else { throw ArchiveShare.refusal }
         taken += work

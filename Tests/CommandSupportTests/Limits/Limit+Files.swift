@@ -23,12 +23,13 @@ extension Limit {
                 + "at most \(pkcs12.trailingZeroes) zero bytes after the PKCS #12 object",
             "PKCS12Limits.fileSize, .trailingZeroes"),
         Limit(
-            "author of a PKCS #12 file", asks: "safes, bags, nested safe contents",
+            "author of a PKCS #12 file", asks: "objects, safes, bags, their attributes, nested safe contents",
             pays: "a few bytes each",
             bound: """
-                \(number(pkcs12.safes)) safes, \(number(pkcs12.bags)) bags (`--max-bags`), \
+                \(number(PKCS12Limits.objects)) objects, \(number(pkcs12.safes)) safes, \
+                \(number(pkcs12.bags)) bags (`--max-bags`), \(number(pkcs12.attributes)) attributes, \
                 \(number(pkcs12.nesting)) levels
-                """, "PKCS12Limits.safes, .bags, .nesting"),
+                """, "PKCS12Limits.objects, .safes, .bags, .attributes, .nesting"),
         Limit(
             "author of a PKCS #12 file", asks: "iterations of one key derivation", pays: "four bytes",
             bound: "\(number(pkcs12.iterations)) (`--patience`); more are rejected before the first one",
@@ -36,12 +37,15 @@ extension Limit {
         Limit(
             "author of a PKCS #12 file",
             asks:
-                "processor time of all key derivations, including retries with other encodings of the password",
+                """
+                processor time of all key derivations, including retries with other encodings of the password, and of \
+                checking private keys with a certificate
+                """,
             pays: "a few hundred bytes",
-            bound: "\(time(pkcs12.patience)), estimated before each derivation (`--patience`)",
+            bound: "\(time(pkcs12.patience)), estimated before each derivation or check (`--patience`)",
             "PKCS12Limits.patience, DerivationWork"),
         Limit(
-            "author of an archive", asks: "processor time of all key derivations in all files",
+            "author of an archive", asks: "processor time of all key derivations and checks in all files",
             pays: "a few hundred bytes for each file",
             bound:
                 "\(time(pkcs12.archivePatience)), ten times the limit of one file, used in the order of the files",

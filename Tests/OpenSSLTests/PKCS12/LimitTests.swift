@@ -253,6 +253,40 @@ struct LimitTests {
         #expect(verdict([UInt8](repeating: 0x30, count: (1 << 20) + 1)) == .fileSize)
     }
 
+    @Test(
+        "A file that consists of very many ASN.1 objects is refused before it is parsed",
+        arguments: [false, true])
+    func objects(areTooMany: Bool) throws {
+        let nulls = [[UInt8]](repeating: [5, 0], count: areTooMany ? 20_000 : 19_900).flatMap(\.self)
+        let value = try ASN1.encoded { coder in
+            coder.appendConstructedNode(identifier: .sequence) { $0.serializeRawBytes(nulls) }
+        }
+        let bytes = try PKCS12Samples.file([
+            PKCS12Samples.safe([PKCS12Samples.bag("1.2.3.5", value: value)])
+        ])
+        #expect(verdict(bytes) == (areTooMany ? .objects : nil))
+    }
+
+    @Test("The attributes of all bags of a file, encrypted or not, are counted together")
+    func attributes() throws {
+        func bag(_ count: Int) throws -> [UInt8] {
+            let attributes = try ASN1.encoded { coder in
+                try coder.appendConstructedNode(identifier: .set) { set in
+                    for _ in 0..<count { try set.sequence { try $0.objectIdentifier("1.2.3") } }
+                }
+            }
+            return try PKCS12Samples.bag("1.2.3.5", value: [5, 0], attributes: attributes)
+        }
+        for (first, second, expected) in [
+            (1_000, 0, nil), (1_001, 0, .attributes), (500, 500, nil), (500, 501, .attributes),
+        ] as [(Int, Int, PKCS12Limit?)] {
+            let bytes = try PKCS12Samples.file([
+                PKCS12Samples.safe([bag(first)]), PKCS12Samples.encryptedSafe([bag(second)]),
+            ])
+            #expect(verdict(bytes) == expected, "\(first) \(second)")
+        }
+    }
+
     @Test("If a file exceeds a limit and its MAC has an unknown digest, the limit is reported")
     func refusalAfterUnknownDigest() throws {
         let safe = try PKCS12Samples.safe([])

@@ -97,6 +97,41 @@ struct PairingTests {
     }
 
     @Test(
+        "A DSA key with the public number of a certificate, but another generator, belongs to no certificate")
+    func otherGenerator() throws {
+        let sample = try #require(SampleKeys.all.first { $0.type == .dsa }).pkcs8
+        let owner = try PrivateKey(pkcs8: SecretBytes(sample))
+        let certificate = try TestPKI.root.issue(try TestPKI.template(), to: owner)
+        let algorithm = try #require(DERElement(sample)?.children.dropFirst().first).children
+        let parameters = try #require(algorithm.last).children
+        // With the public number as the generator, the private number is 1.
+        let forged = try PrivateKey(
+            pkcs8: SecretBytes(
+                ASN1.encoded { coder in
+                    try coder.sequence { info in
+                        try info.serialize(0)
+                        try info.sequence { identifier in
+                            try identifier.objectIdentifier(OID.dsa)
+                            identifier.appendConstructedNode(identifier: .sequence) { numbers in
+                                for number in parameters.prefix(2) {
+                                    numbers.serializeRawBytes(number.encoded)
+                                }
+                                numbers.serializeRawBytes(owner.publicKey.keyOctets)
+                            }
+                        }
+                        try info.octets([2, 1, 1])
+                    }
+                }))
+        #expect(forged.publicKey.keyOctets == certificate.publicKey.keyOctets && forged.isConsistent)
+        let bags = try [PKCS12Samples.bag(key: forged), PKCS12Samples.bag(certificate: certificate)]
+        let contents = try read(bags)
+        #expect(contents.identities.isEmpty && contents.keys.count == 1)
+        let both = try read(bags + [PKCS12Samples.bag(key: owner)])
+        #expect(both.identities.map(\.privateKey.publicKey) == [owner.publicKey])
+        #expect(both.keys.map(\.privateKey.publicKey) == [forged.publicKey])
+    }
+
+    @Test(
         "Both halves of a generated key belong together",
         arguments: [KeyAlgorithm.rsa(bits: 2048), .p256, .p384])
     func consistent(algorithm: KeyAlgorithm) throws {

@@ -212,6 +212,20 @@ struct ReadingTests {
         #expect(contents.certificateCount == 0)
     }
 
+    @Test("A key that contains its public half is not read, and its name includes the version")
+    func version1() throws {
+        // RFC 8410, 10.3, without attributes: a key of Ed25519 with [1] publicKey. OpenSSL 3.0 reads only version 0.
+        let info =
+            [0x30, 0x51, 2, 1, 1, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
+            + [UInt8](repeating: 7, count: 32) + [0x81, 0x21, 0] + [UInt8](repeating: 9, count: 32)
+        let contents = try PKCS12.read(
+            PKCS12Samples.file([PKCS12Samples.safe([PKCS12Samples.bag(OID.keyBag, value: info)])]),
+            password: password)
+        #expect(contents.unknownKeys.map(\.isVersion1) == [true])
+        #expect(contents.unknownKeys.map(\.algorithm) == ["1.3.101.112"])
+        #expect(contents.unknownKeys.allSatisfy { $0.name.hasSuffix(", OneAsymmetricKey version 1") })
+    }
+
     @Test("Keys of unknown types, secrets, revocation lists and bags of unknown types are reported")
     func otherBags() throws {
         let key = try ASN1.encoded { coder in

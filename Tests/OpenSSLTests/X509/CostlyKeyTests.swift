@@ -71,9 +71,17 @@ struct CostlyKeyTests {
         #expect(key.bits == (isLoaded ? 3072 : 0))
     }
 
-    /// An RSA key of these numbers: modulus, exponents and factors. The other numbers of its encoding are 1.
+    /// An RSA key of these numbers.
     private func rsaKey(_ numbers: [[UInt8]]) throws -> PrivateKey? {
-        let der = try ASN1.encoded { coder in
+        guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(rsaNumbers(numbers))) else {
+            return nil
+        }
+        return key
+    }
+
+    /// The encoding of an RSA key of these numbers: modulus, exponents and factors. The other numbers are 1.
+    private func rsaNumbers(_ numbers: [[UInt8]]) throws -> [UInt8] {
+        try ASN1.encoded { coder in
             try coder.sequence { key in
                 for number in [[0]] + numbers + [[1], [1], [1]] {
                     key.appendPrimitiveNode(identifier: .integer) {
@@ -82,8 +90,6 @@ struct CostlyKeyTests {
                 }
             }
         }
-        guard case .plain(let key)? = try PrivateKeyFile(der: SecretBytes(der)) else { return nil }
-        return key
     }
 
     /// The sum of 1 and these powers of 2, in big-endian order.
@@ -115,6 +121,42 @@ struct CostlyKeyTests {
             let key = try rsaKey([modulus, exponent, [1], [0], [0]])
             #expect(key?.isConsistent == isConsistent)
         }
+    }
+
+    @Test(
+        "The slow check of an RSA key without factors counts as work, and only a key with a certificate is checked"
+    )
+    func slowCheck() throws {
+        let numbers = [[UInt8](repeating: 0xFF, count: 512), sum(255), [1], [0], [0]]
+        let key = try #require(try rsaKey(numbers))
+        let info = try ASN1.encoded { coder in
+            try coder.sequence { info in
+                try info.serialize(0)
+                try info.sequence { algorithm in
+                    try algorithm.objectIdentifier("1.2.840.113549.1.1.1")
+                    algorithm.appendPrimitiveNode(identifier: .null) { _ in }
+                }
+                try info.octets(rsaNumbers(numbers))
+            }
+        }
+        let bag = try PKCS12Samples.bag(OID.keyBag, value: info)
+        let certificate = try PKCS12Samples.bag(
+            certificate: TestPKI.root.issue(TestPKI.template(), to: key.publicKey))
+        let milliseconds = key.consistencyWork / 1_000_000
+        #expect((5...100).contains(milliseconds))
+        var limits = PKCS12Limits.standard
+        for (bags, patience, error) in [
+            ([bag, certificate], key.consistencyWork, nil),
+            ([bag, certificate], key.consistencyWork - 1, PKCS12Error(.refused(limit: .work))),
+            ([bag, bag], 0, nil),
+        ] as [([[UInt8]], Int, PKCS12Error?)] {
+            let file = try PKCS12Samples.file([PKCS12Samples.safe(bags)], mac: .none)
+            limits.patience = .nanoseconds(patience)
+            let report = PKCS12.inspect(file, password: password, limits: limits)
+            #expect(report.error == error)
+            #expect(report.contents.keyCount == bags.count { $0 == bag })
+        }
+        #expect(try PrivateKey.generate(.rsa(bits: 2048)).consistencyWork == 0)
     }
 
     @Test("A Diffie-Hellman key of either standard is not loaded")

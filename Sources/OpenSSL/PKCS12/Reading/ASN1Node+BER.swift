@@ -7,8 +7,13 @@ internal import SwiftASN1
 extension ASN1Node {
     /// Parses bytes that consist of exactly one BER object.
     ///
-    /// - Throws: `malformed` for any other bytes.
+    /// - Throws: `malformed` for any other bytes; `refused` for more than `PKCS12Limits.objects` nested objects.
     static func parse(_ bytes: ArraySlice<UInt8>, at place: String) throws(PKCS12Error) -> ASN1Node {
+        guard unsafe bytes.withUnsafeBytes({ unsafe hasFewObjects($0) }) else {
+            throw .refused(
+                .objects,
+                reason: "refused: \(place) consists of more than \(PKCS12Limits.objects) ASN.1 objects")
+        }
         do {
             return try BER.parse(bytes)
         } catch {
@@ -26,6 +31,30 @@ extension ASN1Node {
     ) throws(PKCS12Error) -> (node: ASN1Node, trailing: Int) {
         let count = unsafe bytes.withUnsafeBytes { unsafe objectCount($0) } ?? bytes.count
         return (try parse(bytes.prefix(count), at: place), bytes.count - count)
+    }
+
+    /// Whether bytes contain at most `PKCS12Limits.objects` headers of objects. Parsing a million of them takes seconds.
+    private static func hasFewObjects(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = unsafe bytes[...]
+        var found = 0
+        while unsafe !rest.isEmpty {
+            var cursor = unsafe UnsafeRawBufferPointer(rebasing: rest).bindMemory(to: UInt8.self).baseAddress
+            let start = unsafe cursor
+            var count = 0
+            var tag: CInt = 0
+            var tagClass: CInt = 0
+            let form = unsafe ASN1_get_object(&cursor, &count, &tag, &tagClass, rest.count)
+            guard form & 0x80 == 0, let start = unsafe start, let body = unsafe cursor else {
+                // The parser reports the error.
+                OpenSSLError.discardQueue()
+                return true
+            }
+            found += 1
+            guard found <= PKCS12Limits.objects else { return false }
+            let isConstructed = form & V_ASN1_CONSTRUCTED != 0
+            unsafe rest = unsafe rest.dropFirst(body - start + (isConstructed ? 0 : count))
+        }
+        return true
     }
 
     /// Returns the number of octets of the first object, including its header. Nil if the bytes do not start with a

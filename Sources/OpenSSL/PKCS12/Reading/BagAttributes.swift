@@ -17,11 +17,20 @@ struct BagAttributes {
 
     /// Reads the attributes of a bag; `node` is nil for a bag without attributes.
     ///
-    /// - Throws: `malformed` if `node` is not a SET of attributes.
-    init(_ node: ASN1Node?, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
+    /// - Parameter count: The number of attributes in the file so far, to which the attributes of the bag are added.
+    /// - Throws: `malformed` if `node` is not a SET of attributes; `refused` if the file has too many attributes.
+    init(
+        _ node: ASN1Node?, limits: PKCS12Limits, count: inout Int, at place: String
+    ) throws(PKCS12Error) {
         guard let node else { return }
         var attributes = try node.children(.set, at: "\(place), attributes")
         while let attribute = attributes.next() {
+            count += 1
+            guard count <= limits.attributes else {
+                throw .refused(
+                    .attributes,
+                    reason: "refused: the bags of the file have more than \(limits.attributes) attributes")
+            }
             var fields = try attribute.children(at: "\(place), attribute")
             let oid = try fields.required("an attribute type", at: "\(place), attribute")
                 .objectIdentifier(at: "\(place), attribute")

@@ -1,7 +1,10 @@
 /// Matches the certificates of a file with their private keys.
 struct BagPairing {
-    /// The keys of the file with the attributes and the places of their bags.
-    var keys: [(key: PrivateKey, attributes: BagAttributes, place: String)] = []
+    /// A key with the attributes and the place of its bag.
+    typealias Key = (key: PrivateKey, attributes: BagAttributes, place: String)
+
+    /// The keys of the file.
+    var keys: [Key] = []
     /// The certificates of the file with the attributes of their bags.
     var certificates: [(certificate: Certificate, attributes: BagAttributes)] = []
 
@@ -12,20 +15,25 @@ struct BagPairing {
     /// its public half (``PrivateKey/isConsistent``) belongs to no certificate. Files without localKeyIDs, or with the same
     /// localKeyID on every bag, are therefore also paired correctly. The localKeyID only determines the order of
     /// several certificates of one key, and distinguishes a mismatch from a key without a certificate.
-    func pair(into contents: inout PKCS12Contents) {
+    ///
+    /// - Parameter budget: The budget of the file, from which the checks of the private halves are reserved.
+    /// - Throws: `refused` if the checks require more work than is left.
+    func pair(into contents: inout PKCS12Contents, budget: inout WorkBudget) throws(PKCS12Error) {
         let identifiers = Set(certificates.compactMap(\.attributes.localKeyID))
         contents.untiedKeyCount = keys.count { _, attributes, _ in
             attributes.localKeyID.map { !identifiers.contains($0) } ?? true
         }
         let certificates = distinctCertificates(&contents.notes)
         var isPaired = [Bool](repeating: false, count: certificates.count)
-        for (key, attributes, place, isConsistent) in distinctKeys() {
-            let identifier = attributes.localKeyID
-            let dsaKey = key.type == .dsa ? key.publicKey : nil
+        for (publicKey, copies) in distinctKeys() {
             let certified = certificates.indices.filter {
-                !isPaired[$0] && key.isCertified(by: certificates[$0].certificate, dsaKey: dsaKey)
+                !isPaired[$0] && copies[0].key.isCertified(by: certificates[$0].certificate, publicKey)
             }
-            let matching = isConsistent ? certified : []
+            // The check can be slow, so only keys with a certificate are checked.
+            let consistent = certified.isEmpty ? nil : try Self.firstConsistent(copies, &budget)
+            let (key, attributes, place) = consistent ?? copies[0]
+            let identifier = attributes.localKeyID
+            let matching = consistent == nil ? [] : certified
             let known = Set(attributes.others)
             let named = matching.filter {
                 identifier != nil && certificates[$0].attributes.localKeyID == identifier
@@ -79,31 +87,43 @@ struct BagPairing {
         return kept
     }
 
-    /// Returns the keys without duplicates, and whether each is consistent. Two keys with the same public half are
-    /// duplicates; the first consistent one is kept.
-    private func distinctKeys() -> [(
-        key: PrivateKey, attributes: BagAttributes, place: String, isConsistent: Bool
-    )] {
-        let checked = keys.map { ($0.key, $0.attributes, $0.place, $0.key.isConsistent) }
-        guard keys.count > 1 else { return checked }
-        var kept: [PublicKey: Int] = [:]
-        for (index, (key, _, _, isConsistent)) in checked.enumerated() {
-            let publicKey = key.publicKey
-            if let earlier = kept[publicKey], checked[earlier].3 || !isConsistent { continue }
-            kept[publicKey] = index
+    /// Returns the keys in groups with the same public half, in the order of the first key of each group. No group is
+    /// empty.
+    private func distinctKeys() -> [(publicKey: PublicKey, copies: [Key])] {
+        var groups: [(publicKey: PublicKey, copies: [Key])] = []
+        var places: [PublicKey: Int] = [:]
+        for entry in keys {
+            let publicKey = entry.key.publicKey
+            if let place = places[publicKey] {
+                groups[place].copies.append(entry)
+            } else {
+                places[publicKey] = groups.count
+                groups.append((publicKey, [entry]))
+            }
         }
-        return kept.values.sorted().map { checked[$0] }
+        return groups
+    }
+
+    /// Returns the first key whose private half belongs to its public half; nil if there is none.
+    private static func firstConsistent(_ keys: [Key], _ budget: inout WorkBudget) throws(PKCS12Error) -> Key?
+    {
+        for entry in keys {
+            try budget.take(entry.key.consistencyWork)
+            if entry.key.isConsistent { return entry }
+        }
+        return nil
     }
 }
 
 extension PrivateKey {
     /// Whether the certificate contains this key's public half.
     ///
-    /// - Parameter dsaKey: The public half of this key if it is a DSA key; nil for other types. For DSA, only the
-    ///   public number is compared: certificates may inherit the parameters from their issuer (RFC 3279, 2.3.2), and
-    ///   loading each certificate's key would take a millisecond.
-    fileprivate func isCertified(by certificate: Certificate, dsaKey: PublicKey?) -> Bool {
-        guard let dsaKey else { return matches(certificate) }
-        return certificate.publicKey.type == .dsa && dsaKey.keyOctets == certificate.publicKey.keyOctets
+    /// For DSA, the encodings must be equal, because loading each certificate's key would take a millisecond. They
+    /// contain the parameters p, q and g: with another g, anyone can compute a private number for the public number of a
+    /// certificate. A certificate that inherits its parameters (RFC 3279, 2.3.2) therefore belongs to no key.
+    ///
+    /// - Parameter publicKey: The public half of this key.
+    fileprivate func isCertified(by certificate: Certificate, _ publicKey: PublicKey) -> Bool {
+        type == .dsa ? publicKey == certificate.publicKey : matches(certificate)
     }
 }

@@ -227,12 +227,13 @@ struct PKCS12Reader {
             pairing.keys.append((key, bag.attributes, bag.place))
         case .damaged:
             note(unreadableKey: bag.place, bag.attributes.friendlyName)
-        case .unusable(let oid, let name, let refusal):
+        case .unusable(let oid, let name, let refusal, let isVersion1):
             if let refusal { contents.notes.append(.refusedKey(place: bag.place, reason: refusal)) }
             contents.unknownKeys.append(
                 PKCS12UnknownKey(
                     algorithm: oid, name: name, isRefused: refusal != nil,
-                    friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID))
+                    friendlyName: bag.attributes.friendlyName, localKeyID: bag.attributes.localKeyID,
+                    isVersion1: isVersion1))
         }
     }
 
@@ -295,7 +296,8 @@ struct PKCS12Reader {
     /// Decides the result for layers that could not be decrypted, and pairs keys with certificates. Called after all
     /// layers were tried, when it is known whether the password is correct.
     ///
-    /// - Throws: `wrongPassword` if no part of the file accepted the password; `malformed` if a safe did not open.
+    /// - Throws: `wrongPassword` if no part of the file accepted the password; `malformed` if a safe did not open;
+    ///   `refused` if checking the keys requires too much work.
     private mutating func finish() throws(PKCS12Error) {
         if !isPasswordProven, let place = unopenedSafe?.place ?? unopenedKeys.first?.key.place {
             throw PKCS12Error(
@@ -316,7 +318,7 @@ struct PKCS12Reader {
                     contents.mac == nil ? .lockedKey(place: key.place) : .ownPassword(place: key.place))
             }
         }
-        pairing.pair(into: &contents)
+        try pairing.pair(into: &contents, budget: &parser.budget)
     }
 }
 

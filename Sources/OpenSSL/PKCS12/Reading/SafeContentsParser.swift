@@ -38,8 +38,8 @@ struct SafeBag {
     }
 }
 
-/// Parses SafeContents (RFC 7292, 4.2), and checks bags, nesting and work of the whole file against the limits before
-/// any work is done (docs/rules.md R7.12, R7.13).
+/// Parses SafeContents (RFC 7292, 4.2), and checks bags, attributes, nesting and work of the whole file against the
+/// limits before any work is done (docs/rules.md R7.12, R7.13).
 struct SafeContentsParser {
     /// The limits on the contents.
     let limits: PKCS12Limits
@@ -62,6 +62,7 @@ struct SafeContentsParser {
     /// The number of friendly names and localKeyIDs that have no value or several values.
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
+    private var attributeCount = 0
 
     /// Creates a parser with all counts zero.
     ///
@@ -135,7 +136,8 @@ struct SafeContentsParser {
         var fields = try node.children(at: place)
         let type = try fields.required("a bag type", at: place).objectIdentifier(at: place)
         let content = try fields.required("a bag value", at: place).explicit(0, at: "\(place) value")
-        let attributes = try BagAttributes(fields.optional(.set), limits: limits, at: place)
+        let attributes = try BagAttributes(
+            fields.optional(.set), limits: limits, count: &attributeCount, at: place)
         try fields.end(at: place)
         oddAttributeCount += attributes.oddCount
         if attributes.isFriendlyNameOdd { notes.append(.oddFriendlyName(place: place)) }
