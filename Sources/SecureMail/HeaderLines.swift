@@ -5,6 +5,9 @@ struct HeaderLines {
     /// line as the next one.
     static let longest = 998
 
+    /// Whether the header is that of the file, which can begin with the line that mailbox files put before each message.
+    private let isFile: Bool
+    private var isFirst = true
     private var lineEnds = StrayLineEnds()
     /// Whether the previous line ends with LF, without CR.
     private var endsInFeed = false
@@ -14,6 +17,9 @@ struct HeaderLines {
     private var isInComment = false
     /// Whether OpenSSL has found a field, so that it reads further continuation lines as parameters.
     private var hasField = false
+
+    /// Creates a search in the header of a file, or of a message, part or layer inside it.
+    init(isFile: Bool) { self.isFile = isFile }
 
     /// Why some programs could find other fields, as a phrase that can follow “the header”; nil if there is no reason.
     var ambiguity: String? {
@@ -28,6 +34,7 @@ struct HeaderLines {
     mutating func read(_ line: ArraySlice<UInt8>, colon: Int?) {
         lineEnds.read(line)
         finding = finding ?? ambiguity(of: line, colon: colon)
+        isFirst = false
         endsInFeed = line.last == 0x0A && line.dropLast().last != 0x0D
         guard let colon else { return }
         let value = line[colon...]
@@ -37,6 +44,9 @@ struct HeaderLines {
     }
 
     private func ambiguity(of line: ArraySlice<UInt8>, colon: Int?) -> String? {
+        if isFirst, !isFile, line.starts(with: "From ".utf8) {
+            return "begins with the line of a mailbox file, where some programs end it"
+        }
         if endsInFeed, line.elementsEqual([0x0D, 0x0A]) {
             return "ends with different line ends, where some programs find no end"
         }

@@ -158,6 +158,37 @@ extension MailHeader {
         return (Self.messageExtensions + [".p7m"]).contains { name.contains($0) }
     }
 
+    /// Whether each file name in Content-Type and Content-Disposition ends like that of an S/MIME message or signature
+    /// (RFC 8551, 3.2.1). Some programs show an attachment with another name, which can contain any text, for example in
+    /// an unsigned attribute.
+    var hasOnlyNamesOfSMIME: Bool {
+        for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
+            var rest = field.value.unicodeScalars.drop { $0 != ";" }
+            let (pairs, isAmbiguous) = ContentType.parameters(&rest)
+            if isAmbiguous, field.value.lowercased().contains("name") { return false }
+            let names = pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }
+            var texts = names.filter { !Self.isDivided($0.name) }.map(\.value)
+            // Only the parts of one divided name are joined. Programs choose differently between other names.
+            for base in ["name", "filename"] {
+                let parts = names.filter { Self.isDivided($0.name) && $0.name.hasPrefix(base) }
+                    .map { (number: Self.partNumber($0.name), text: $0.value) }
+                    .sorted { $0.number < $1.number }
+                guard parts.map(\.number) == Array(0..<parts.count) else { return false }
+                texts.append(parts.map(\.text).joined())
+            }
+            guard texts.allSatisfy(Self.isNameOfSMIME) else { return false }
+        }
+        return true
+    }
+
+    /// Whether a parameter is a part of a divided one, such as `name*1*` (RFC 2231, 3).
+    private static func isDivided(_ name: String) -> Bool { !["", "*"].contains(name.drop { $0 != "*" }) }
+
+    private static func isNameOfSMIME(_ name: String) -> Bool {
+        let name = decoded(name)
+        return name.isEmpty || [".p7s", ".p7m", ".p7c", ".p7z"].contains { name.hasSuffix($0) }
+    }
+
     private static func decoded(_ name: String) -> String {
         let name = MailText.decoded(headerValue: name)
         var bytes: [UInt8] = []

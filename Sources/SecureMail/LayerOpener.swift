@@ -19,8 +19,9 @@ struct LayerOpener {
     let keys: MessageOpener.Keys
     /// Further certificates, among which signers are looked up.
     var certificates: [Certificate] = []
-    /// Whether a signed message is rejected if one of its lines only begins like the delimiter of its parts.
-    var rejectsLongerLines = false
+    /// Whether a signed message is rejected if one of its lines only begins like the delimiter of its parts, or if
+    /// programs could read its signature as another attachment.
+    var isStrict = false
     /// The security level that signatures must reach.
     var securityLevel = CMSSignature.securityLevel
     /// A password or shared key for recipients without a private key; nil if there is none.
@@ -135,7 +136,7 @@ struct LayerOpener {
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         var reader = start
         let delimiter = PartDelimiter(boundary)
-        var hidden = HiddenDelimiters(delimiter, findsLongerLines: rejectsLongerLines)
+        var hidden = HiddenDelimiters(delimiter, findsLongerLines: isStrict)
         let (content, signature) = (try UnnamedFile(in: scratch), try UnnamedFile(in: scratch))
         guard try reader.skip(past: delimiter, &hidden, isPreamble: true) == .next,
             try reader.copyPart(until: delimiter, &hidden, to: content, isCanonical: true) == .next
@@ -155,6 +156,9 @@ struct LayerOpener {
         guard let header = try MailHeader.read(&reader), header.lineAmbiguity == nil,
             MessageForm.signatureTypes.contains(header.contentType?.name ?? "")
         else { throw CMSError(.malformed, "the second part of the message is not an S/MIME signature") }
+        if isStrict, let finding = header.ambiguity(ofSMIME: "the signature", allowsBase64: true) {
+            throw CMSError(.malformed, finding)
+        }
         let isBase64 = header.transferEncoding == "base64"
         // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64. Mail programs could show
         // text after it.

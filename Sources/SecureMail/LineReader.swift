@@ -62,6 +62,12 @@ struct LineReader {
         } while true
     }
 
+    /// Returns the next complete lines that do not begin with a prefix, as many as are in memory. Nil if the first of them
+    /// begins with the prefix or is not completely in memory.
+    mutating func lines(beforeLineWith prefix: [UInt8]) -> ArraySlice<UInt8>? {
+        buffer[start...].starts(with: prefix) ? nil : lines(without: [0x0A] + prefix)
+    }
+
     /// Calls a function with a copy of the reader. The next bytes to be returned remain the same, also for other readers
     /// of the file.
     func peek<Result>(_ body: (inout LineReader) throws -> Result) rethrows -> Result {

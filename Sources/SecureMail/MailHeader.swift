@@ -74,14 +74,15 @@ package struct MailHeader: Sendable {
 
     /// Reads fields up to and including the empty line after them. Values are converted to the Stream-Safe Text Format.
     ///
-    /// - Parameter isFile: Whether the first name must consist of letters, digits and `-_.`, as in every message in
-    ///   practice, so that other files, such as JSON, are not messages.
+    /// - Parameter isFile: Whether the header is that of a file, so that the line of a mailbox file may precede it. The
+    ///   first name must then consist of letters, digits and `-_.`, as in every message in practice, so that other files,
+    ///   such as JSON, are not messages.
     /// - Returns: The header; nil if the first line is not a field, which means that the file is not a message.
     /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that
     ///   is not a field; `FileError`.
     static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
         var fields: [Field] = []
-        var lines = HeaderLines()
+        var lines = HeaderLines(isFile: isFile)
         var isTypeDivided = false
         // Whether the current field is Content-Type.
         var isType = false
@@ -95,7 +96,7 @@ package struct MailHeader: Sendable {
             let colon = line.firstIndex(of: UInt8(ascii: ":")).flatMap {
                 isName(line[..<$0], isCommon: isFile && fields.isEmpty) ? $0 : nil
             }
-            // Mailbox files put this line before each message.
+            // Mailbox files put this line before each message. In another header, it is an ambiguity.
             let isMailboxLine = size == 0 && line.starts(with: "From ".utf8)
             if continues || colon != nil || isMailboxLine {
                 // The reader returns a line that is longer than a chunk in pieces.
@@ -320,7 +321,7 @@ extension MailHeader {
     }
 
     /// The number in the name of a divided parameter, such as `name*1*` (RFC 2231, 3); 0 for other names.
-    private static func partNumber(_ name: String) -> Int {
+    static func partNumber(_ name: String) -> Int {
         name.split(separator: "*").dropFirst().first.flatMap { Int($0) } ?? 0
     }
 }

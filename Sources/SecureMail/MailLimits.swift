@@ -22,7 +22,7 @@ package enum MailLimits {
     package static let messageLevels = 16
     /// The maximum number of bytes in all parts and in the content of all layers when all parts of a message are read, as
     /// a multiple of the size of the message. Each level of nesting adds the size of the parts inside it.
-    package static let copies = 20
+    package static let copies = 40
     /// The maximum size of a detached signature, in bytes.
     package static let signature = 8 << 20
     /// The maximum number of files in a folder of messages.

@@ -140,7 +140,7 @@ package struct MessageReader {
         self.scratch = scratch
         self.keepsContent = keepsContent
         opener = LayerOpener(
-            scratch: scratch, keys: keys, certificates: certificates, rejectsLongerLines: true,
+            scratch: scratch, keys: keys, certificates: certificates, isStrict: true,
             securityLevel: securityLevel, secret: secret)
     }
 

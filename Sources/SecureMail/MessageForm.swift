@@ -45,9 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
-    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of a message or of the
-    /// content of a layer, always decodes Base64, and skips the lines before it, as well as a long first line. By default
-    /// it also searches bare CMS for the fields of a message.
+    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of the whole message,
+    /// always decodes Base64, and skips the lines before it, as well as a long first line. By default it also searches
+    /// bare CMS for the fields of a message.
     private var hasOtherBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
@@ -98,7 +98,7 @@ struct MessageForm {
                 descriptor: descriptor, header: header ?? MailHeader([]), reader: body
             ).isPossible()
         }
-        if case .cms = kind {
+        if isOuter, case .cms = kind {
             let isBase64 = header?.transferEncoding == "base64"
             hasOtherBase64 =
                 try isBase64 ? reader.peek(Self.hasLongLine) : reader.peek(Self.hasBase64)
@@ -208,27 +208,13 @@ extension MessageForm {
             return hasOtherBase64
                 ? "\(owner) contains fields of another message, which some programs read" : nil
         }
-        if let ambiguity = header.lineAmbiguity { return "the header of \(owner) \(ambiguity)" }
-        if header.hasSeveralEncodings {
-            return "the header of \(owner) contains different transfer encodings"
-        }
-        // Some programs decode other encodings.
-        var encodings = ["7bit", "8bit", "binary"]
         switch kind {
-        case .cms: encodings.append("base64")
-        case .signed: break
-        default: return nil
+        case .cms:
+            if let finding = header.ambiguity(ofSMIME: owner, allowsBase64: true) { return finding }
+        case .signed:
+            if let finding = header.ambiguity(ofSMIME: owner, allowsBase64: false) { return finding }
+        default: return header.ambiguity(of: owner)
         }
-        if !encodings.contains(header.transferEncoding) {
-            return "the transfer encoding of \(owner) is not allowed for its media type"
-        }
-        // Some programs read the message as text if it declares another version.
-        let versions = header.fields.filter { $0.is("MIME-Version") }.map(\.value)
-        if !versions.allSatisfy(MailHeader.isCurrentVersion) {
-            return "\(owner) has another MIME version than 1.0"
-        }
-        // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.
-        if header.contentType?.isNameExact == false { return "the Content-Type of \(owner) is ambiguous" }
         return hasOtherBase64
             ? "\(owner) contains Base64 that some programs read instead of the message" : nil
     }
@@ -248,31 +234,39 @@ extension MessageForm {
 
     private static func hasBase64(_ reader: inout LineReader) throws -> Bool {
         let blanks: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
-        // The first digits of the data that could begin at each of the previous lines. The first is M.
-        var beginnings: [[UInt8]] = []
+        // Bit n means that the last n digits could begin CMS at one of the previous lines: M, MI or MI and one more.
+        var beginnings: UInt8 = 0
         while true {
             let isLineStart = reader.isAtLineStart
             guard let line = try reader.next() else { return false }
             // Most lines neither begin CMS nor continue it.
-            if beginnings.isEmpty, line.first(where: { !blanks.contains($0) }) != UInt8(ascii: "M") {
-                continue
+            if beginnings == 0, line.first(where: { !blanks.contains($0) }) != UInt8(ascii: "M") { continue }
+            // CMS could also begin at this line.
+            var found = beginnings | 1
+            var count = 0
+            var isData = isLineStart
+            for byte in line where !blanks.contains(byte) {
+                guard byte.isBase64Digit || byte == UInt8(ascii: "=") else {
+                    // A hyphen ends the data, as after the digits of “MIME-Version”.
+                    isData = isData && byte == UInt8(ascii: "-") && count > 64
+                    break
+                }
+                found = Self.beginnings(found, followedBy: byte)
+                count += 1
+                if found == 0 { break }
             }
-            let text = line.filter { !blanks.contains($0) }
-            let digits = text.prefix { $0.isBase64Digit || $0 == UInt8(ascii: "=") }
-            let rest = text.dropFirst(digits.count)
-            // A hyphen ends the data, as after the digits of “MIME-Version”.
-            let isData = rest.isEmpty || rest.first == UInt8(ascii: "-") && digits.count > 64
-            guard isLineStart, isData else {
-                beginnings = []
-                continue
-            }
-            if digits.isEmpty { continue }
-            beginnings = (beginnings + [[]]).map { $0 + digits.prefix(4) }
-                .filter { $0.starts(with: "MI".utf8) || $0 == Array("M".utf8) }
-            // A SEQUENCE with a length in the long or indefinite form begins with MI.
-            if beginnings.contains(where: { $0.count >= 4 && $0.starts(with: "MI".utf8) }) { return true }
-            beginnings.removeAll { $0.count >= 4 }
+            // A SEQUENCE with a length in the long or indefinite form begins with MI, and four digits contain the length.
+            if isData, found & 0b10000 != 0 { return true }
+            if !isData || count > 0 { beginnings = isData ? found : 0 }
         }
+    }
+
+    /// The state of ``hasBase64(_:)`` after another digit. Bit 4 means that CMS has begun.
+    private static func beginnings(_ state: UInt8, followedBy digit: UInt8) -> UInt8 {
+        let next = state << 1
+        let first = digit == UInt8(ascii: "M") ? next & 0b10 : 0
+        let second = digit == UInt8(ascii: "I") ? next & 0b100 : 0
+        return first | second | next & 0b11000 | state & 0b10000
     }
 
     /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
@@ -304,5 +298,40 @@ extension ContentType {
             boundary.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"\\<>".utf8.contains($0) })
         else { return nil }
         return boundary.contains("=?") && boundary.contains("?=") ? nil : boundary
+    }
+}
+
+extension MailHeader {
+    /// Why some programs could find other fields or another encoding in this header; nil if there is no reason.
+    ///
+    /// - Parameter owner: The name of the entity, such as `part 1`.
+    /// - Returns: A sentence without a full stop.
+    fileprivate func ambiguity(of owner: String) -> String? {
+        if let lineAmbiguity { return "the header of \(owner) \(lineAmbiguity)" }
+        return hasSeveralEncodings ? "the header of \(owner) contains different transfer encodings" : nil
+    }
+
+    /// Why some programs could read an S/MIME message or a signature with this header differently; nil if there is no
+    /// reason.
+    ///
+    /// - Parameters:
+    ///   - owner: The name of the entity, such as `part 1`.
+    ///   - allowsBase64: Whether the body is CMS, which can be in Base64 and have a file name, and not multipart.
+    /// - Returns: A sentence without a full stop.
+    func ambiguity(ofSMIME owner: String, allowsBase64: Bool) -> String? {
+        if let finding = ambiguity(of: owner) { return finding }
+        // Some programs decode other encodings.
+        let encodings = ["7bit", "8bit", "binary"] + (allowsBase64 ? ["base64"] : [])
+        guard encodings.contains(transferEncoding) else {
+            return "the transfer encoding of \(owner) is not allowed for its media type"
+        }
+        // Some programs read the message as text if it declares another version.
+        guard fields.filter({ $0.is("MIME-Version") }).map(\.value).allSatisfy(Self.isCurrentVersion) else {
+            return "\(owner) has another MIME version than 1.0"
+        }
+        // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.
+        if contentType?.isNameExact == false { return "the Content-Type of \(owner) is ambiguous" }
+        return allowsBase64 && !hasOnlyNamesOfSMIME
+            ? "\(owner) has a file name that does not end in .p7s, .p7m, .p7c or .p7z" : nil
     }
 }

@@ -130,8 +130,11 @@ extension LineReader {
         // pieces.
         var (held, pending): (ArraySlice<UInt8>, [UInt8]) = ([], [])
         while true {
-            // Every form of the delimiter contains it, so lines without it need no further search.
-            var text = lines(without: delimiter.start)
+            // Every form of the delimiter contains it, so lines without it need no further search. After a finding, only
+            // the delimiter itself matters.
+            var text =
+                hidden.finding == nil
+                ? lines(without: delimiter.start) : lines(beforeLineWith: delimiter.start)
             if text == nil {
                 let isLineStart = isAtLineStart
                 guard let line = try next() else {

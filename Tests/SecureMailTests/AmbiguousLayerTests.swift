@@ -30,7 +30,7 @@ struct AmbiguousLayerTests: MailSuite {
         "X: (\r\n Content-Type: multipart/signed; boundary=evil\r\n", "\"Content-Type\": multipart/mixed\r\n",
         "X: \(String(repeating: "a", count: 1_020))\r\n", "X : a\r\n", "X: a\rY: b\r\n",
         "MIME-Version: 2.0\r\n", "Content-Transfer-Encoding: quoted-printable\r\n",
-        "Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: 8bit\r\n",
+        "Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: 8bit\r\n", "From x\r\n",
     ]
 
     @Test("A message is ambiguous if the header of the S/MIME message inside it is", arguments: fields)
@@ -84,13 +84,14 @@ struct AmbiguousLayerTests: MailSuite {
         #expect(opened.sha256 == Digest.sha256(body))
     }
 
-    @Test("S/MIME inside S/MIME is ambiguous if OpenSSL would find other Base64 in it")
+    @Test("S/MIME inside a message is not ambiguous if it contains lines of Base64")
     func hiddenBase64() throws {
         let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
-        for (lines, isAmbiguous) in [("\nxMIIC\n", false), ("\nMIIC\n", true)] {
-            let inner = binary(der) + Array(lines.utf8)
-            #expect((try read(try encrypted(inner)).ambiguity != nil) == isAmbiguous)
-            #expect((try read(mixed(inner)).ambiguity != nil) == isAmbiguous)
+        let inner = binary(der) + Array("\nMIIC\n".utf8)
+        #expect(try read(inner).ambiguity != nil)
+        for mail in [mixed(inner), try encrypted(inner), try signed(inner, boundary: "around")] {
+            let contents = try read(mail)
+            #expect(contents.parts.count == 1 && contents.ambiguity == nil)
         }
     }
 
@@ -115,5 +116,69 @@ struct AmbiguousLayerTests: MailSuite {
             #expect(part.layers.count == count, "\(form)")
             #expect((part.failure as? CMSError)?.code == (count == 0 ? .malformed : nil))
         }
+    }
+
+    /// Fields for the names of an S/MIME part, and whether the names are those of S/MIME.
+    static let names = [
+        ("name=smime.p7m", "attachment", true), ("name=SMIME.P7S", "inline; filename=\"a b.p7z\"", true),
+        ("name=\"\"", "attachment; filename=a.p7c", true), ("x=y", "inline; filename=smime.p7s; x=y", true),
+        ("name=invoice.html", "attachment", false), ("name=a.p7s", "inline; filename=invoice.html", false),
+        ("name=a.p7s; filename=b.html", "inline", false), ("name=b.html; filename=a.p7s", "inline", false),
+        ("name=a.p7s; name=b.html", "inline", false), ("name=b.html; name=a.p7s", "inline", false),
+        ("name=smime", "inline", false), ("name=a.p7s.html", "inline", false),
+        ("name=a.p7s", "inline; filename=b.html (x)", false), ("name=\"a.p7s\" b", "inline", false),
+        ("x=y", "inline; filename=a.p7s; filename*=utf-8''a.p7s", true),
+        ("x=y", "inline; filename*=utf-8''M%C3%A4rz%2Ep7s", true),
+        ("x=y", "inline; filename=a.p7s; filename*=utf-8''a.html", false),
+        ("x=y", "inline; filename=\"=?utf-8?B?YS5wN3M=?=\"", true),
+        ("x=y", "inline; filename=\"=?utf-8?B?YS5odG1s?=\"", false),
+        ("x=y", "inline; filename*1=.p7s; filename*0*=utf-8''a", true),
+        ("x=y", "inline; filename*0=a.html; filename*0=.p7s", false),
+        ("x=y", "inline; filename*0=a.html; filename*2=.p7s", false),
+        ("x=y", "inline; filename*0=a.p7s; filename*1=.html", false),
+    ]
+
+    @Test("The file name of S/MIME and of its signature must end like one of S/MIME", arguments: names)
+    func fileNames(_ parameters: String, _ disposition: String, _ isAllowed: Bool) throws {
+        let fields = "; \(parameters)\r\nContent-Disposition: \(disposition)\r\n"
+        let der = try CMSEnvelope.encrypt(body, for: [identity.certificate], cipher: .aes128CBC)
+        let opaque = Array(
+            String(decoding: base64(der), as: UTF8.self)
+                .replacing("pkcs7-mime\r\n", with: "pkcs7-mime\(fields)").utf8)
+        for mail in [opaque, mixed(opaque), try encrypted(opaque)] {
+            let contents = try read(mail)
+            #expect(contents.parts.first?.sha256 == Digest.sha256(body))
+            #expect((contents.ambiguity == nil) == isAllowed)
+            if !isAllowed { #expect(contents.ambiguity?.contains("file name") == true) }
+        }
+        let part = try #require(try read(signature(fields)).parts.first)
+        #expect((part.failure as? CMSError)?.code == (isAllowed ? nil : .malformed))
+        #expect(part.layers.count == (isAllowed ? 1 : 0))
+        #expect(try open(signature(fields)).layers.count == 1)
+    }
+
+    /// A signed message whose signature has other fields after its media type, and those in `before`.
+    private func signature(_ fields: String, before: String = "") throws -> [UInt8] {
+        let mail = String(decoding: try signed(body), as: UTF8.self)
+        let type = "Content-Type: application/pkcs7-signature"
+        let own = "; name=\"smime.p7s\"\r\n"
+        let disposition = "Content-Disposition: attachment; filename=\"smime.p7s\"\r\n"
+        #expect(mail.contains(type + own) && mail.contains(disposition))
+        return Array(
+            mail.replacing(disposition, with: "").replacing(type + own, with: before + type + fields).utf8)
+    }
+
+    @Test(
+        "A signature is malformed if programs could read its header differently",
+        arguments: [
+            ("X: a\r\n", "\r\n", true), ("MIME-Version: 1.0\r\n", "\r\n", true),
+            ("Content-Transfer-Encoding: BASE64\r\n", "\r\n", true),
+            ("Content-Transfer-Encoding: binary\r\n", "\r\n", false), ("", " (x)\r\n", false),
+            ("MIME-Version: 2.0\r\n", "\r\n", false), ("X : a\r\n", "\r\n", false),
+        ])
+    func signatureHeaders(_ before: String, _ fields: String, _ isExact: Bool) throws {
+        let part = try #require(try read(try signature(fields, before: before)).parts.first)
+        #expect((part.failure as? CMSError)?.code == (isExact ? nil : .malformed))
+        #expect(part.layers.count == (isExact ? 1 : 0))
     }
 }

@@ -345,8 +345,23 @@ struct LineEndTests: MailSuite {
     @Test("Only the first line of a file can be that of a mailbox file")
     func mailboxLines() throws {
         let lines = "From a@m.example Sat Nov 28 07:00:00 2026\r\n"
-        #expect(try header(lines + "X: a\r\n\r\n")?.fields.count == 1)
-        #expect(try header(lines + lines + "X: a\r\n\r\n") == nil)
+        let mail = try message()
+        #expect(try read(lines + mail).ambiguity == nil)
+        #expect(try read(lines + mail).parts.map(\.layers.count) == [1])
+        #expect(throws: CMSError(.noMessage, "")) { try read(lines + lines + mail) }
+        #expect(try header("X: a\r\n\r\n")?.lineAmbiguity == nil)
+        #expect(try header(lines + "X: a\r\n\r\n")?.lineAmbiguity?.contains("mailbox file") == true)
+        for (line, isAmbiguous) in [("", false), (lines, true), ("From x\r\n", true)] {
+            let inside = mixed([line + mail])
+            let nested = "Content-Type: multipart/mixed; boundary=inside\r\n\r\n--inside\r\n\(line + mail)"
+            for mail in [inside, mixed([nested + "\r\n--inside--"])] {
+                #expect((try read(mail).ambiguity != nil) == isAmbiguous)
+            }
+            let type = "Content-Type: application/pkcs7-signature"
+            #expect(mail.contains(type))
+            #expect(
+                try failure(mail.replacing(type, with: line + type)) == (isAmbiguous ? .malformed : nil))
+        }
     }
 
     @Test("A media type with a letter outside ASCII is not that of S/MIME, although its lower-case form is")

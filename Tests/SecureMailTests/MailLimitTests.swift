@@ -24,7 +24,7 @@ struct MailLimitTests: MailSuite {
         #expect(MailLimits.signatures == 1_000)
         #expect(MailLimits.partLevels == 4)
         #expect(MailLimits.messageLevels == 16)
-        #expect(MailLimits.copies == 20)
+        #expect(MailLimits.copies == 40)
         #expect(MailLimits.signature == 8_388_608)
         #expect(MailLimits.files == 100_000)
     }
