@@ -56,6 +56,9 @@ final class PathFinder {
     /// Moves paths through `certificate` to the end of the queue, because it is unusable on any path.
     func condemn(_ certificate: Certificate) { condemned.insert(certificate) }
 
+    /// The number of self-issued certificates with one name that are examined before the time of the search is checked.
+    private static let uncheckedSelfSignatures = 64
+
     /// The maximum number of partial paths that one call removes from the queue, so that the caller can check the time.
     private static let mostLooks = 64
     /// The number of comparisons of names with constraints after which a call returns, so that the caller can check the
@@ -162,9 +165,13 @@ final class PathFinder {
         var isContinued = false
         // The queue returns the path that was added last first, so the best path is added last.
         var next: [PartialPath] = []
+        // Anyone can create many self-signed certificates with large keys.
+        var selfIssued = 0
         for member in issuers {
             let certificate = member.certificate
             guard !path.holdsKey(of: certificate) else { continue }
+            if member.isSelfIssued { selfIssued += 1 }
+            if selfIssued > Self.uncheckedSelfSignatures, objects.isSearchOver { break }
             let isAnchor = member.isTrusted && isAnchor(certificate)
             // A self-signed certificate that is not trusted ends the path without an anchor.
             if !isAnchor, member.isSelfIssued, objects.isSelfSigned(certificate) { continue }

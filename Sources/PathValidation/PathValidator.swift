@@ -128,7 +128,7 @@ package final class PathValidator {
     }
 
     private func verify(_ path: CertificatePath, _ pool: CertificatePool, _ date: Date) -> Verification {
-        let material = revocation.material(for: path.certificates, pool, limits, objects)
+        let material = revocation.material(for: path.certificates, pool, at: date, limits, objects)
         return verifier.verify(path, with: material, at: date, using: objects)
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KeySharing
 package import OpenSSL
 
 /// The available revocation lists and OCSP responses. Lists are indexed by issuer.
@@ -46,7 +47,7 @@ package struct RevocationPool: Sendable {
     /// The material for the certificates of a path: the lists of their issuers and of the issuers in their
     /// distribution points, and the certificates that may have signed these lists.
     func material(
-        for path: [Certificate], _ pool: CertificatePool, _ limits: PathLimits,
+        for path: [Certificate], _ pool: CertificatePool, at date: Date, _ limits: PathLimits,
         _ objects: VerificationObjects
     ) -> RevocationMaterial {
         var material = RevocationMaterial()
@@ -54,7 +55,7 @@ package struct RevocationPool: Sendable {
         material.responses = responses
         guard !lists.isEmpty else { return material }
         var names: Set<NameMatchingKey> = []
-        var signers = ListSigners(path, pool, objects)
+        var signers = ListSigners(path, pool, at: date, objects)
         var pending = path + responders(for: path, objects)
         while let certificate = pending.popLast() {
             let points = objects.distributionPoints(of: certificate).flatMap(\.issuers)
@@ -91,12 +92,14 @@ package struct RevocationPool: Sendable {
     /// The certificates of OCSP responders that an authority of the path issued. Their status may be in lists of other
     /// signers.
     private func responders(for path: [Certificate], _ objects: VerificationObjects) -> [Certificate] {
-        responses.filter { path.contains(where: $0.mayBeAbout) }
-            .flatMap { $0.contents()?.certificates ?? [] }
-            .filter { responder in
-                !objects.hasTooManyPoints(responder)
-                    && path.dropFirst().contains { objects.isSigned(responder, by: $0) }
+        responses.filter { path.contains(where: $0.mayBeAbout) }.flatMap { response in
+            path.dropFirst().compactMap { authority in
+                response.responder(certifiedBy: authority).flatMap { responder in
+                    objects.isIssued(responder, by: authority) && !objects.hasTooManyPoints(responder)
+                        ? responder : nil
+                }
             }
+        }
     }
 }
 
@@ -108,27 +111,41 @@ extension PathLimits {
 
 /// The certificates outside a path that may have signed revocation lists.
 ///
-/// Anyone can create a certificate with the name of an authority. So each of them must have been issued by an authority
-/// of the path, directly or through others.
+/// Anyone can create a certificate with the name of an authority. So each of them must have a path of its own to an
+/// authority of the path (RFC 5280 6.3.3 (f)); only revocation is checked later.
 private struct ListSigners {
     /// The maximum number of ``certified``.
     private static let most = 64
-    /// The maximum number of signatures by certificates outside the path.
-    private static let mostSignatures = 1_024
+    /// The number of signatures that are verified before the time of the search is checked.
+    private static let uncheckedSignatures = 256
+
+    /// A candidate with its issuer outside the path; nil if an authority of the path issued it.
+    private struct Link {
+        let certificate: Certificate
+        let issuer: Int?
+        /// The authorities above it.
+        let authorities: [Certificate]
+    }
 
     private let path: [Certificate]
     private let pool: CertificatePool
+    private let date: Date
     private let objects: VerificationObjects
     private var seen: Set<Certificate>
+    private var candidates: [CertificatePool.Member] = []
+    private var links: [Link] = []
+    /// The positions of the authorities among `links`.
+    private var authorities: [NameMatchingKey: [Int]] = [:]
     private var signatures = 0
-    /// The signers, and the authorities between them and the path.
+    /// The signers, and the authorities between them and the path, which come first.
     private(set) var certified: [Certificate] = []
     /// Whether there may be more signers than the limits allow.
     private(set) var areTooMany = false
 
-    init(_ path: [Certificate], _ pool: CertificatePool, _ objects: VerificationObjects) {
+    init(_ path: [Certificate], _ pool: CertificatePool, at date: Date, _ objects: VerificationObjects) {
         self.path = path
         self.pool = pool
+        self.date = date
         self.objects = objects
         seen = Set(path)
     }
@@ -138,58 +155,93 @@ private struct ListSigners {
     /// - Returns: The added certificates.
     mutating func add(named key: NameMatchingKey) -> [Certificate] {
         let first = certified.count
-        for member in pool.members(named: key)
-        where isUsable(member.certificate) && seen.insert(member.certificate).inserted {
-            for certificate in links(from: member) where !certified.contains(certificate) {
-                guard certified.count < Self.most else {
-                    areTooMany = true
-                    break
-                }
-                certified.append(certificate)
-            }
-        }
+        collect(named: key)
+        certify()
+        for link in links where pool.key(of: link.certificate.subject) == key { use(link) }
         return Array(certified[first...])
     }
 
-    /// The certificates from a signer up to the path, found breadth-first; empty if no authority of the path certified
-    /// the signer.
-    private mutating func links(from signer: CertificatePool.Member) -> [Certificate] {
-        // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
-        if let anchor = path.last, objects.isSigned(anchor, by: signer.certificate) {
-            return [signer.certificate]
-        }
-        // In a mesh of authorities, many certificates can contain a key of the path.
-        let isKnownKey = (path + certified).contains {
-            $0.subject == signer.certificate.subject && $0.publicKey == signer.certificate.publicKey
-        }
-        var visited = Set([signer.certificate])
-        var queue = [(signer, links: [signer.certificate])]
-        while !queue.isEmpty {
-            let (member, links) = queue.removeFirst()
-            let isCertified = (path.dropFirst() + certified.filter(\.isCertificateAuthority)).contains {
-                pool.key(of: $0.subject) == member.issuer && objects.isSigned(member.certificate, by: $0)
-            }
-            if isCertified { return links }
-            if isKnownKey { return [] }
-            for issuer in pool.members(named: member.issuer)
-            where issuer.certificate.isCertificateAuthority && isUsable(issuer.certificate)
-                && !visited.contains(issuer.certificate)
+    /// Adds the certificates with a name to the candidates, and those that may be above them.
+    private mutating func collect(named key: NameMatchingKey) {
+        var pending = [key]
+        while let key = pending.popLast() {
+            for member in pool.members(named: key)
+            where member.certificate.isValid(at: date) && !objects.hasTooManyPoints(member.certificate)
+                && !objects.hasTooManyPolicies(member.certificate)
+                && seen.insert(member.certificate).inserted
             {
-                signatures += 1
-                guard signatures <= Self.mostSignatures else {
-                    areTooMany = true
-                    return []
+                candidates.append(member)
+                // In a mesh of authorities, many certificates contain a key of the path.
+                let isOfPath = path.contains {
+                    $0.subject == member.certificate.subject && $0.publicKey == member.certificate.publicKey
                 }
-                if objects.isSigned(member.certificate, by: issuer.certificate) {
-                    visited.insert(issuer.certificate)
-                    queue.append((issuer, links + [issuer.certificate]))
-                }
+                if !isOfPath { pending.append(member.issuer) }
             }
         }
-        return []
     }
 
-    private func isUsable(_ certificate: Certificate) -> Bool {
-        !objects.hasTooManyPoints(certificate) && !objects.hasTooManyPolicies(certificate)
+    /// Adds a link for each candidate that an authority issued.
+    private mutating func certify() {
+        var hasChanged = true
+        while hasChanged, !areTooMany {
+            hasChanged = false
+            var rest: [CertificatePool.Member] = []
+            for member in candidates {
+                if let link = link(to: member) {
+                    if link.certificate.isCertificateAuthority {
+                        let key = pool.key(of: link.certificate.subject)
+                        authorities[key, default: []].append(links.count)
+                    }
+                    links.append(link)
+                    hasChanged = true
+                } else {
+                    rest.append(member)
+                }
+            }
+            candidates = rest
+        }
+    }
+
+    private mutating func link(to member: CertificatePool.Member) -> Link? {
+        let certificate = member.certificate
+        // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
+        if let anchor = path.last, !objects.isSelfSigned(anchor), objects.isIssued(anchor, by: certificate) {
+            return Link(certificate: certificate, issuer: nil, authorities: [])
+        }
+        for index in path.indices.dropFirst() where issued(member, Array(path[index...])) {
+            return Link(certificate: certificate, issuer: nil, authorities: Array(path[index...]))
+        }
+        for index in authorities[member.issuer] ?? [] {
+            let above = [links[index].certificate] + links[index].authorities
+            if issued(member, above) {
+                return Link(certificate: certificate, issuer: index, authorities: above)
+            }
+        }
+        return nil
+    }
+
+    /// Whether the first of some authorities issued a certificate, and all of them permit its names.
+    private mutating func issued(_ member: CertificatePool.Member, _ authorities: [Certificate]) -> Bool {
+        guard !areTooMany, let issuer = authorities.first, pool.key(of: issuer.subject) == member.issuer,
+            issuer.keyUsage?.contains(.keyCertSign) ?? true
+        else { return false }
+        signatures += 1
+        guard signatures <= Self.uncheckedSignatures || !objects.isSearchOver else {
+            areTooMany = true
+            return false
+        }
+        return objects.isSigned(member.certificate, by: issuer)
+            && authorities.allSatisfy { objects.keepsNames(member.certificate, under: $0) }
+    }
+
+    /// Adds a signer to ``certified``, after the authorities above it.
+    private mutating func use(_ link: Link) {
+        if let issuer = link.issuer { use(links[issuer]) }
+        guard !certified.contains(link.certificate) else { return }
+        guard certified.count < Self.most else {
+            areTooMany = true
+            return
+        }
+        certified.append(link.certificate)
     }
 }

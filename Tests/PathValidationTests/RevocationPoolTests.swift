@@ -17,7 +17,7 @@ struct RevocationPoolTests {
         let certificates = Array(repeating: leaf, count: path) + [root.certificate]
         return RevocationPool(lists: lists).material(
             for: certificates, CertificatePool(trusted: [root.certificate], untrusted: []),
-            limits, VerificationObjects())
+            at: TestAuthority.now, limits, VerificationObjects())
     }
 
     @Test("The URL of a delta list is returned once, and the URLs of delta lists are ignored")
@@ -56,7 +56,7 @@ struct RevocationPoolTests {
         let leaf = try root.leaf { _ in }
         let material = pool.material(
             for: [leaf, root.certificate], CertificatePool(trusted: [root.certificate], untrusted: []),
-            .init(), VerificationObjects())
+            at: TestAuthority.now, .init(), VerificationObjects())
         #expect(material.lists.count == 2)
     }
 
@@ -89,7 +89,7 @@ struct RevocationPoolTests {
             (try other.list(), []), (try root.list(), []), (try authority.list(), [twin.certificate]),
         ] {
             let material = RevocationPool(lists: [list]).material(
-                for: path, pool, .init(), VerificationObjects())
+                for: path, pool, at: TestAuthority.now, .init(), VerificationObjects())
             #expect(material.listSigners == signers)
         }
     }
@@ -164,7 +164,7 @@ struct RevocationPoolTests {
             let material = RevocationPool(lists: [try root.list()]).material(
                 for: [try root.leaf(), root.certificate],
                 CertificatePool(trusted: [root.certificate], untrusted: [signer.certificate]),
-                .init(), VerificationObjects())
+                at: TestAuthority.now, .init(), VerificationObjects())
             #expect(material.listSigners == (isSelected ? [signer.certificate] : []))
         }
     }
@@ -186,8 +186,8 @@ struct RevocationPoolTests {
         let material = RevocationPool(lists: [try signer.list([], [EncodedExtension.indirect])]).material(
             for: [leaf, authority.certificate, root.certificate],
             CertificatePool(trusted: [root.certificate], untrusted: [middle, signer].map(\.certificate)),
-            .init(), VerificationObjects())
-        #expect(material.listSigners == [signer.certificate, middle.certificate])
+            at: TestAuthority.now, .init(), VerificationObjects())
+        #expect(material.listSigners == [middle.certificate, signer.certificate])
     }
 
     @Test("Added responses do not replace earlier ones")
@@ -203,7 +203,7 @@ struct RevocationPoolTests {
         let pool = RevocationPool(responses: [responses[0]]).adding(responses: [responses[1]])
         let material = pool.material(
             for: [root.certificate], CertificatePool(trusted: [root.certificate], untrusted: []),
-            .init(), VerificationObjects())
+            at: TestAuthority.now, .init(), VerificationObjects())
         #expect(material.responses.map(\.der) == responses.map(\.der))
     }
 

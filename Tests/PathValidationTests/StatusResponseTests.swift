@@ -45,8 +45,8 @@ struct StatusResponseTests {
         material.lists = lists
         material.listSigners = signers.map(\.certificate)
         return RevocationSearch(
-            material, path: [leaf, authority.certificate], at: TestAuthority.now, securityLevel: nil,
-            VerificationObjects())
+            material, path: [leaf, authority.certificate, root.certificate], at: TestAuthority.now,
+            securityLevel: nil, VerificationObjects())
     }
 
     private func response(

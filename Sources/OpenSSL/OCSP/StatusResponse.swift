@@ -60,6 +60,20 @@ package struct StatusResponse: Sendable, Hashable {
         serials.contains(certificate.serialNumber)
     }
 
+    /// The certificate of the responder that signed the response, which `authority` seems to have issued; nil if
+    /// `authority` itself signed, or if the certificate is not in the response. No signature is verified.
+    package func responder(certifiedBy authority: Certificate) -> Certificate? {
+        defer { OpenSSLError.discardQueue() }
+        guard let response = unsafe try? Self.decode(der) else { return nil }
+        defer { unsafe OCSP_RESPONSE_free(response) }
+        guard let basic = unsafe try? Self.decodeBasic(in: response) else { return nil }
+        defer { unsafe OCSP_BASICRESP_free(basic) }
+        guard let issuer = unsafe try? authority.makePointer() else { return nil }
+        defer { unsafe X509_free(issuer) }
+        guard let responder = unsafe Self.responder(of: basic, issuer) else { return nil }
+        return try? Certificate(der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) })
+    }
+
     /// Returns the result of the response for `certificate` as of `date`.
     ///
     /// The response must be signed by the issuer, or by a responder whose certificate the issuer signed for that

@@ -62,7 +62,7 @@ package struct CertificateVerifier: Sendable {
             let anchors = path.isAnchored ? Array(path.certificates.suffix(1)) : []
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
             var input = VerifierRun.Input(
-                leaf: leaf, anchors: anchors, untrusted: others + material.listSigners,
+                leaf: leaf, anchors: anchors, untrusted: others + search.otherSigners,
                 path: path.certificates, lists: search.lists, date: date)
             input.lists = objects.withoutForgeries(input)
             run = try VerifierRun(self, input, objects)

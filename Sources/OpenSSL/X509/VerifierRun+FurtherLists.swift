@@ -11,18 +11,19 @@ extension VerifierRun {
         }
     }
 
-    /// Adds an error for each list outside the path whose signer is revoked, although OpenSSL did not notice it. Also
-    /// adds an error if a list that may revoke the signer is unusable.
+    /// Adds an error for each signer outside the path that an unusable list may revoke. Also adds an error for revoked
+    /// signers, whose lists OpenSSL did not use, if it used no other list or if their lists revoke the certificate.
     mutating func addFindingsAboutListSigners(_ search: RevocationSearch) {
-        for (depth, lookups) in consulted.sorted(by: { $0.key < $1.key }) {
-            for signer in lookups.compactMap(\.signer) where !chain.contains(signer) {
-                switch search.status(of: signer) {
-                case .notRevoked: break
-                case .revoked: addError("is revoked", ofListSigner: signer, at: depth)
-                case .unknown(let reason):
-                    addError(
-                        "may be revoked by an unusable list: \(reason)", ofListSigner: signer, at: depth)
-                }
+        for depth in chain.indices.dropLast() {
+            let consulted = (consulted[depth] ?? []).compactMap(\.signer)
+            for signer in consulted where !chain.contains(signer) {
+                guard case .unknown(let reason) = search.status(of: signer) else { continue }
+                addError("may be revoked by an unusable list: \(reason)", ofListSigner: signer, at: depth)
+            }
+            let revoked = search.revokedSigners(
+                ofListsCovering: chain[depth], isConsulted: !consulted.isEmpty)
+            for signer in revoked {
+                addError("is revoked, or an authority above it is", ofListSigner: signer, at: depth)
             }
         }
     }

@@ -17,10 +17,16 @@ package struct RevocationSearch {
     /// The lists with malformed entries, for example, except those in `weakLists`. They may revoke a certificate.
     let unusableLists: [EncodedRevocationList]
 
+    /// The certificates outside the path that may have signed a list, and their issuers. None of them is revoked.
+    private(set) var otherSigners: [Certificate] = []
+    /// The other certificates outside the path that may have signed a list. They are revoked, or are below a revoked
+    /// certificate.
+    private var revokedSigners: [Certificate] = []
+
     /// The certificates of the path, leaf first.
     private let path: [Certificate]
     /// The certificates on and outside the path that may have signed a list, by name.
-    private let signers: [NameMatchingKey: [Certificate]]
+    private var signers: [NameMatchingKey: [Certificate]] = [:]
     private let date: Date
     private let objects: VerificationObjects
 
@@ -54,10 +60,30 @@ package struct RevocationSearch {
         lists = strong.filter { objects.defect(of: $0) == nil }
         unusableLists = strong.filter { objects.defect(of: $0) != nil }
         self.path = path
-        let others = material.listSigners.filter { $0.keyUsage?.contains(.cRLSign) ?? true }
-        signers = Dictionary(grouping: path.dropFirst() + others, by: \.subject.matchingKey)
         self.date = date
         self.objects = objects
+        // Lists of signers outside the path can revoke others of them.
+        useSigners([])
+        useSigners(unrevoked(material.listSigners))
+        useSigners(unrevoked(otherSigners))
+        revokedSigners = material.listSigners.filter { !otherSigners.contains($0) }
+    }
+
+    private mutating func useSigners(_ others: [Certificate]) {
+        otherSigners = others
+        let signing = others.filter { $0.keyUsage?.contains(.cRLSign) ?? true }
+        signers = Dictionary(grouping: path.dropFirst() + signing, by: \.subject.matchingKey)
+    }
+
+    /// The candidates without those that a list revokes and those below them. Issuers must precede what they issued.
+    private func unrevoked(_ candidates: [Certificate]) -> [Certificate] {
+        candidates.reduce(into: []) { accepted, candidate in
+            // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
+            let isIncluded =
+                path.last.map { objects.isIssued($0, by: candidate) } ?? false
+                || (path.dropFirst() + accepted).contains { objects.isIssued(candidate, by: $0) }
+            if isIncluded, revocation(of: candidate) == nil { accepted.append(candidate) }
+        }
     }
 
     // MARK: - Revocations
@@ -76,7 +102,8 @@ package struct RevocationSearch {
         }
     }
 
-    /// The list that revokes a certificate; nil if none does. A hold counts unless it was lifted later.
+    /// The list that revokes a certificate; nil if none does. A hold counts unless it was lifted later. Lists that were
+    /// signed with the key of the certificate, or of one below it, do not count.
     func revocation(of certificate: Certificate) -> VerifierRun.Lookup? {
         let findings = findings(of: certificate)
         let revoking = findings.compactMap(\.lookup)
@@ -87,23 +114,26 @@ package struct RevocationSearch {
     /// The authentic lists that contain a certificate, from the newest to the oldest.
     private func findings(of certificate: Certificate) -> [Finding] {
         let candidates = lists.map { ($0, false) } + weakLists.map { ($0.list, true) }
+        let subordinates = path.prefix(path.count - authorities(above: certificate).count) + [certificate]
         return candidates.filter { list, _ in list.thisUpdate <= date && objects.covers(list, certificate) }
             .sorted { $0.0.isNewer(than: $1.0) }
             .compactMap { list, isWeak in
                 guard let entry = objects.entry(of: certificate, in: list), !entry.isAbsent,
-                    let signer = signer(of: list)
+                    let signer = signers[list.issuerKey]?.first(where: {
+                        !subordinates.contains($0) && objects.isSigned(list, by: $0)
+                    })
                 else { return nil }
                 return Finding(list: list, signer: signer, entry: entry, isWeak: isWeak)
             }
     }
 
     /// Whether a later list lifts a hold: a complete list without the certificate that replaces the list with the hold,
-    /// or a current delta list with removeFromCRL. An authority of the path, or the signer of the hold, must have signed
-    /// it.
+    /// or a current delta list with removeFromCRL. An authority above the certificate, or the signer of the hold, must
+    /// have signed it.
     private func isLifted(
         hold: VerifierRun.Lookup, of certificate: Certificate, _ findings: [Finding]
     ) -> Bool {
-        let trusted = path.dropFirst() + [hold.signer].compactMap(\.self)
+        let trusted = authorities(above: certificate) + [hold.signer].compactMap(\.self)
         let isRemoved = findings.contains { finding in
             guard case .removed = finding.entry else { return false }
             return !finding.isWeak && finding.list.isCurrent(at: date)
@@ -130,26 +160,46 @@ package struct RevocationSearch {
                 list.thisUpdate <= date
             else { continue }
             let signers = signers(of: list)
-            let isReplaced = lists.contains { other in
-                canReplace(other, list) && signers.contains { isSigned(other, by: $0) }
+            if !signers.isEmpty, !isReplaced(list, of: signers, covering: certificate) {
+                return .unknown(defect)
             }
-            if !signers.isEmpty, !isReplaced { return .unknown(defect) }
         }
         return .notRevoked
+    }
+
+    /// The signers of the lists that cover a certificate, if they are revoked or below a revoked certificate.
+    ///
+    /// - Parameter isConsulted: Whether OpenSSL consulted another list for the certificate. Then only the lists that
+    ///   revoke it matter, and only if an authority of the path issued the signer's certificate.
+    func revokedSigners(
+        ofListsCovering certificate: Certificate, isConsulted: Bool
+    ) -> [Certificate] {
+        let matching = lists.filter { list in
+            guard objects.covers(list, certificate) else { return false }
+            guard isConsulted else { return true }
+            if case .revoked? = objects.entry(of: certificate, in: list) { return true }
+            return false
+        }
+        return revokedSigners.filter { signer in
+            matching.contains { isSigned($0, by: signer) }
+                && (!isConsulted || path.dropFirst().contains { objects.isIssued(signer, by: $0) })
+        }
     }
 
     // MARK: - Unusable lists
 
     /// The reasons why lists that cover a certificate of the path are unusable, because they may revoke it.
     ///
-    /// A list is ignored if a consulted list or another usable one replaces it. It is also ignored if it is not
-    /// authentic, and OpenSSL consulted another list or the signature is too weak.
+    /// A list is ignored if a list that OpenSSL consulted, of an authority above the certificate, replaces it, or another
+    /// usable list. It is also ignored if it is not authentic, and OpenSSL consulted another list or the signature is too
+    /// weak.
     func defects(ofListsCovering certificate: Certificate, consulted: [VerifierRun.Lookup]) -> [String] {
-        let known = consulted.map(\.list)
+        let authorities = authorities(above: certificate)
+        let known = consulted.filter { $0.signer.map(authorities.contains) ?? false }.map(\.list)
         let candidates = unusableLists.map { ($0, false) } + weakLists.map { ($0.list, true) }
         return candidates.compactMap { list, isWeak in
             guard objects.covers(list, certificate), let reason = objects.defect(of: list) else { return nil }
-            if known.isEmpty, !isWeak { return reason }
+            if consulted.isEmpty, !isWeak { return reason }
             guard list.thisUpdate <= date, !known.contains(where: { $0.replaces(list) }) else { return nil }
             let signers = signers(of: list)
             return signers.isEmpty || isReplaced(list, of: signers, covering: certificate) ? nil : reason
@@ -157,20 +207,13 @@ package struct RevocationSearch {
     }
 
     /// Whether a usable list of the same signer replaces an unusable list. It must have been issued before the
-    /// certificate expired, and its signer must not be revoked.
+    /// certificate expired.
     private func isReplaced(
         _ list: EncodedRevocationList, of signers: [Certificate], covering certificate: Certificate
     ) -> Bool {
         lists.contains { other in
             canReplace(other, list) && other.thisUpdate <= certificate.notAfter
-                && signers.contains { signer in
-                    guard isSigned(other, by: signer) else { return false }
-                    if path.contains(signer) { return true }
-                    guard signer.isValid(at: date), case .notRevoked = status(of: signer) else {
-                        return false
-                    }
-                    return true
-                }
+                && signers.contains { isSigned(other, by: $0) }
         }
     }
 
@@ -186,8 +229,9 @@ package struct RevocationSearch {
         (signers[list.issuerKey] ?? []).filter { objects.isSigned(list, by: $0) }
     }
 
-    private func signer(of list: EncodedRevocationList) -> Certificate? {
-        signers[list.issuerKey]?.first { objects.isSigned(list, by: $0) }
+    /// The certificates of the path above a certificate, or all authorities if it is not on the path.
+    private func authorities(above certificate: Certificate) -> ArraySlice<Certificate> {
+        path.firstIndex(of: certificate).map { path[($0 + 1)...] } ?? path.dropFirst()
     }
 
     private func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {

@@ -79,6 +79,14 @@ internal import COpenSSL
         return verdict == 1
     }
 
+    /// Whether `issuer` has the name of the issuer of `certificate`, and its key created the signature.
+    package func isIssued(_ certificate: Certificate, by issuer: Certificate) -> Bool {
+        certificate.issuer.matchingKey == issuer.subject.matchingKey && isSigned(certificate, by: issuer)
+    }
+
+    /// Whether the time of the search is over (``beginSearch(isOutOfTime:)``).
+    package var isSearchOver: Bool { isOutOfTime() }
+
     /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded, or if the
     /// time of the search is over (``hasOmittedListSignatures``). The result is cached.
     package func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
