@@ -276,6 +276,31 @@ struct UserPresenceTests {
         #expect(status.questionsWaiting == 0 && status.pendingDialogs.isEmpty)
     }
 
+    @Test("One question about presence is answered by number, and all others remain pending")
+    func presenceQuestions() async throws {
+        let presence = UserPresence(device)
+        let replies = try await show(["a"]) { pending in
+            let changes = try Notifications(device: device).observe(.presenceAnswered)
+            async let first = ask()
+            async let second = ask()
+            for await _ in changes where try presence.status().questionsWaiting == 3 { break }
+            let numbers = try presence.status().pendingPresenceQuestions
+            #expect(numbers.count == 2 && numbers == numbers.sorted())
+            let (dialog, oldest) = (try #require(pending.first).number, try #require(numbers.first))
+            #expect(!numbers.contains(dialog))
+            #expect(try !presence.answer(question: dialog, .allow))
+            #expect(try !presence.answer(question: oldest, .ask))
+            #expect(try presence.answer(question: oldest, .allow))
+            #expect(try !presence.answer(question: oldest, .deny))
+            #expect(try presence.status().pendingPresenceQuestions == Array(numbers.dropFirst()))
+            #expect(try presence.status().pendingDialogs.map(\.number) == [dialog])
+            #expect(try presence.answer(.deny) == 2)
+            let outcomes = try await [first, second]
+            #expect(outcomes.count { $0 == .confirmed } == 1 && outcomes.count { $0 == .denied } == 1)
+        }
+        #expect(replies["a"]?.outcome == .denied)
+    }
+
     @Test("The configured answer can select an alias, and the next setting forgets it")
     func selection() async throws {
         try UserPresence(device).set(.allow, selecting: "Alias")

@@ -69,7 +69,9 @@ struct AndroidPageTests {
     ///
     /// - Returns: The code of the failure in the response; nil for success.
     @discardableResult
-    private func post(_ action: String, _ json: String) async throws -> String? {
+    private func post(
+        _ action: String, _ json: String, below path: String = "/api/aliases/"
+    ) async throws -> String? {
         guard case .send(let entrance) = access.judge(request(.get, "/", query: "key=" + access.secret)),
             let cookie = entrance.fields["Set-Cookie"]?.split(separator: ";").first
         else {
@@ -78,7 +80,7 @@ struct AndroidPageTests {
         }
         let answer = await routes.answer(
             request(
-                .post, "/api/aliases/" + action,
+                .post, path + action,
                 [
                     "cookie": [String(cookie)], "origin": ["http://127.0.0.1:8080"],
                     "x-keyshare-token": [access.token], "content-type": ["application/json"],
@@ -138,6 +140,45 @@ struct AndroidPageTests {
             #expect(try await post("query", "{}") == nil)
             let denied = try await state { isOver($0) && $0.requests.count == 2 }
             #expect(denied.requests.last?.failure?.code == "permission-denied")
+        }
+    }
+
+    @Test("Confirming a key use answers only that question, and a permission prompt remains pending")
+    func keyUse() async throws {
+        let presence = UserPresence(device)
+        let path = "/api/presence/"
+        try presence.set(.ask)
+        try await serving {
+            #expect(try await post("query", "{}") == nil)
+            let asked = try await state { $0.dialogs.count == 1 }
+            let dialog = asked.dialogs[0].number
+            #expect(await live.session.document(android: asked).presence.question == nil)
+            let changes = try Notifications(device: device).observe(.presenceAnswered)
+            async let outcome = presence.request(timeout: .seconds(60)) { _ in
+                try await Task.sleep(for: .seconds(3600))
+            }
+            for await _ in changes where try presence.status().questionsWaiting == 2 { break }
+            let question = try #require(await live.session.document(android: asked).presence.question)
+            // These answers contain no number of a question.
+            for body in [#"{"answer": "allow"}"#, #"{"answer": "allow", "waiting": true}"#] {
+                #expect(try await post("answer", body, below: path) == "usage")
+                #expect(try await post("presence", body, below: "/api/") == "status 404")
+            }
+            let ofDialog = #"{"number": \#(dialog), "answer": "allow"}"#
+            #expect(try await post("answer", ofDialog, below: path) == "no-such-item")
+            let noAnswer = #"{"number": \#(question), "answer": "ask"}"#
+            #expect(try await post("answer", noAnswer, below: path) == "usage")
+            #expect(try presence.status().questionsWaiting == 2)
+            let allowed = #"{"number": \#(question), "answer": "allow"}"#
+            try #require(try await post("answer", allowed, below: path) == nil)
+            #expect(try await outcome == .confirmed)
+            #expect(try presence.status().pendingDialogs.map(\.number) == [dialog])
+            let document = await live.android.document()
+            #expect(document.apps.map(\.readAlias) == ["undecided"])
+            #expect(await live.session.document(android: document).presence.question == nil)
+            #expect(try await post("answer", allowed, below: path) == "no-such-item")
+            #expect(try await post("set", #"{"answer": "deny"}"#, below: path) == nil)
+            #expect(try await state(where: isOver).requests.last?.failure?.code == "permission-denied")
         }
     }
 

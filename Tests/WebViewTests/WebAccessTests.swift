@@ -57,6 +57,20 @@ struct WebAccessTests {
         #expect(judge(.get, "/api/state", query: "key=" + access.secret)?.status == 403)
     }
 
+    @Test("Another cookie of the same name, set by a page on another port, does not lock out the user")
+    func severalCookies() throws {
+        let right = try cookie()
+        let name = try #require(right.split(separator: "=").first)
+        let wrong = "\(name)=\(String(repeating: "0", count: 32))"
+        let headers = [
+            ["\(wrong); \(right)"], ["\(right); \(wrong)"], ["\(name)=; \(right)"], [wrong, right],
+        ]
+        for fields in headers {
+            #expect(judge(.get, "/api/state", ["cookie": fields]) == nil, "\(fields)")
+        }
+        #expect(judge(.get, "/api/state", ["cookie": ["\(wrong); \(wrong)"]])?.status == 403)
+    }
+
     @Test("Another host name, another origin and another site are rejected, even with the cookie")
     func otherSites() throws {
         let fields = ["cookie": [try cookie()]]

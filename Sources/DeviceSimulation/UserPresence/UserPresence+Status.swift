@@ -51,7 +51,12 @@ extension UserPresence.Status {
         }
     }
 
-    /// The number of questions that wait for an answer.
+    /// The numbers of the questions about the user's presence that wait for an answer, oldest first.
+    package var pendingPresenceQuestions: [Int] {
+        (questions ?? []).filter { $0.answer == nil && $0.dialog == nil }.map(\.number)
+    }
+
+    /// The number of questions that wait for an answer, including dialogs.
     package var questionsWaiting: Int { (questions ?? []).count { $0.answer == nil } }
 
     /// Returns the reply to a question; nil if it is pending.

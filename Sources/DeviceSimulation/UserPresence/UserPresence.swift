@@ -123,6 +123,23 @@ package struct UserPresence: Sendable {
         return isAnswered
     }
 
+    /// Answers one question about the user's presence. Other questions remain pending.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the question; see ``Status/pendingPresenceQuestions``.
+    ///   - answer: The answer; `ask` is not an answer.
+    /// - Returns: Whether the question was pending.
+    /// - Throws: `FileError` if the file cannot be read or written.
+    package func answer(question number: Int, _ answer: Answer) throws(FileError) -> Bool {
+        var isAnswered = false
+        try change { status in
+            guard answer != .ask, status.pendingPresenceQuestions.contains(number) else { return }
+            status.decide(answer, selecting: nil, only: number)
+            isAnswered = true
+        }
+        return isAnswered
+    }
+
     /// Asks the user to prove presence, and waits until the question has ended.
     ///
     /// - Parameters:

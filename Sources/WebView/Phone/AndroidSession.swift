@@ -169,9 +169,18 @@ extension AliasJob {
 // MARK: - The user's decisions
 
 extension AndroidSession {
-    /// The answers to a dialog of the system.
+    /// The answers to a dialog of the system, or to a question about the user's presence.
     enum Answer: String, Decodable, Sendable {
         case allow, deny, cancel
+
+        /// This answer as one of the simulated user.
+        var ofUser: UserPresence.Answer {
+            switch self {
+            case .allow: .allow
+            case .deny: .deny
+            case .cancel: .cancel
+            }
+        }
     }
 
     /// Answers a dialog.
@@ -179,13 +188,7 @@ extension AndroidSession {
     /// - Parameter alias: The alias that the user selected in a chooser; nil for the preselected one.
     /// - Throws: `CommandFailure` (9) if the dialog is no longer pending; `FileError`.
     func answer(_ number: Int, _ answer: Answer, selecting alias: String?) throws {
-        let given: UserPresence.Answer =
-            switch answer {
-            case .allow: .allow
-            case .deny: .deny
-            case .cancel: .cancel
-            }
-        guard try UserPresence(device).answer(dialog: number, given, selecting: alias) else {
+        guard try UserPresence(device).answer(dialog: number, answer.ofUser, selecting: alias) else {
             throw CommandFailure(.noSuchItem, "this dialog is no longer pending")
         }
     }

@@ -2,10 +2,11 @@ internal import CommandSupport
 
 /// The state that the page shows, except for picker and sequence.
 struct PhoneDocument: Encodable {
-    /// The user's configured answer to presence prompts, and the number of pending prompts.
+    /// The user's configured answer to prompts, and the pending question about the user's presence.
     struct Presence: Encodable {
         let answer: String
-        let waiting: Int
+        /// The number of the oldest pending question about the user's presence, or nil. Dialogs are in `android`.
+        let question: Int?
     }
 
     /// The state of the provider's process.

@@ -79,7 +79,8 @@ extension PhoneSession {
             hasPasscode: state.hasPasscode,
             apps: App.installed.map(\.bundleIdentifier),
             presence: .init(
-                answer: presence?.answer.rawValue ?? "allow", waiting: presence?.questionsWaiting ?? 0),
+                answer: presence?.answer.rawValue ?? "allow",
+                question: presence?.pendingPresenceQuestions.first),
             provider: .init(
                 serving: status.client != nil, process: status.processID,
                 isOwn: own != nil && own?.processID == status.processID, fault: own?.fault?.name,
@@ -307,12 +308,17 @@ extension PhoneSession {
         }
     }
 
-    /// Sets the answer to future presence prompts of token keys, or answers the pending prompts.
-    func setPresence(_ answer: UserPresence.Answer, forWaiting: Bool) throws {
-        if forWaiting {
-            _ = try UserPresence(device).answer(answer)
-        } else {
-            try UserPresence(device).set(answer)
+    /// Sets the answer to future prompts. An answer other than `ask` also ends the pending prompts.
+    func setPresence(_ answer: UserPresence.Answer) throws {
+        try UserPresence(device).set(answer)
+    }
+
+    /// Answers one question about the user's presence. Dialogs and other questions remain pending.
+    ///
+    /// - Throws: `CommandFailure` (9) if the question is no longer pending; `FileError`.
+    func answer(question number: Int, _ answer: AndroidSession.Answer) throws {
+        guard try UserPresence(device).answer(question: number, answer.ofUser) else {
+            throw CommandFailure(.noSuchItem, "this question is no longer pending")
         }
     }
 

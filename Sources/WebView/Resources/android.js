@@ -196,7 +196,7 @@ export function bindAndroid() {
   byID("query-here").addEventListener("click", query);
   byID("choose").addEventListener("click", choose);
   for (const id of ["install", "install-here"]) byID(id).addEventListener("click", () => act(() => post("/api/aliases/install")));
-  byID("ask-me").addEventListener("click", () => act(() => post("/api/presence", { answer: "ask", waiting: false })));
+  byID("ask-me").addEventListener("click", () => act(() => post("/api/presence/set", { answer: "ask" })));
   byID("reset-aliases").addEventListener("click", () => act(async () => {
     const isConfirmed = await confirmed(
       "Reset Purebred?", `This removes ${count(state.phone.android.count, "entry", "entries")} of KeyChain with all key grants. The provider keeps its identities.`, "Reset");

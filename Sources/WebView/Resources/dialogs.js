@@ -17,7 +17,7 @@ const selections = new Map();
 /** Shows the oldest question as a sheet on the phone. The rest of the page remains usable. */
 export function showQuestions() {
   const { questions, presence, android } = state.phone;
-  const key = JSON.stringify([questions, presence.waiting, android.dialogs]);
+  const key = JSON.stringify([questions, presence.question, android.dialogs]);
   if (key === shownQuestions) return;
   shownQuestions = key;
   const sheets = [
@@ -28,10 +28,11 @@ export function showQuestions() {
       (answer) => post("/api/answer", { number: question.number, allow: answer === "allow" }))),
     ...android.dialogs.map((dialog) => () => (dialog.kind === "read-alias" ? permissionPrompt(dialog) : chooser(dialog))),
   ];
-  if (presence.waiting > android.dialogs.length) {
+  const number = presence.question ?? null;
+  if (number !== null) {
     sheets.push(() => sheet("An app wants to use a key of the token.", "Confirm that you are the user of this device.",
       [["cancel", "Cancel"], ["deny", "Fail"], ["allow", "Confirm"]],
-      (answer) => post("/api/presence", { answer, waiting: true })));
+      (answer) => post("/api/presence/answer", { number, answer })));
   }
   const hadFocus = byID("questions").contains(document.activeElement);
   byID("questions").hidden = sheets.length === 0;

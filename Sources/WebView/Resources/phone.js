@@ -219,6 +219,6 @@ export function bindPhone() {
   byID("start").addEventListener("click", start);
   byID("stop").addEventListener("click", () => act(() => post("/api/provider/stop")));
   byID("provision").addEventListener("click", () => act(provision));
-  byID("presence").addEventListener("change", (event) => act(() => post("/api/presence", { answer: event.target.value, waiting: false })));
+  byID("presence").addEventListener("change", (event) => act(() => post("/api/presence/set", { answer: event.target.value })));
   setInterval(showClock, 10_000);
 }

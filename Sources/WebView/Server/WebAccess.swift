@@ -62,7 +62,7 @@ struct WebAccess: Sendable {
                         "Set-Cookie": "\(cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict",
                     ]) { $1 }))
         }
-        guard let sent = sentCookie(request), Self.areEqual(sent, cookie) else {
+        guard sentCookies(request).contains(where: { Self.areEqual($0, cookie) }) else {
             return .send(refusal("open the address that keyshare-device web printed"))
         }
         if request.method == .post {
@@ -91,14 +91,12 @@ struct WebAccess: Sendable {
             mayBeStored: false, fields: Self.fields)
     }
 
-    private func sentCookie(_ request: HTTPRequest) -> String? {
-        for field in request.fields["cookie"] ?? [] {
-            for pair in field.split(separator: ";") {
-                let pair = pair.drop { $0 == " " }
-                if pair.hasPrefix(cookieName + "=") { return String(pair.dropFirst(cookieName.count + 1)) }
-            }
-        }
-        return nil
+    /// The values of all cookies with the server's name. A page on another port of this host can add one.
+    private func sentCookies(_ request: HTTPRequest) -> [String] {
+        let pairs = (request.fields["cookie"] ?? []).flatMap { $0.split(separator: ";") }
+        return pairs.map { $0.drop { $0 == " " } }
+            .filter { $0.hasPrefix(cookieName + "=") }
+            .map { String($0.dropFirst(cookieName.count + 1)) }
     }
 
     /// Compares secrets in a time that does not depend on where they differ.

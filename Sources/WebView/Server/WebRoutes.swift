@@ -87,9 +87,11 @@ final class WebRoutes: Sendable {
                 let answer = try Self.read(Answer.self, body)
                 await session.questions.answer(answer.number, answer.allow)
             case "/api/device": try await session.perform(try Self.read(DeviceChange.self, body).action)
-            case "/api/presence":
-                let presence = try Self.read(PresenceChange.self, body)
-                try await session.setPresence(presence.answer, forWaiting: presence.waiting)
+            case "/api/presence/set":
+                try await session.setPresence(try Self.read(PresenceChange.self, body).answer)
+            case "/api/presence/answer":
+                let answer = try Self.read(PresenceAnswer.self, body)
+                try await session.answer(question: answer.number, answer.answer)
             case "/api/provider/start":
                 let fault = try Self.read(FaultChoice.self, body).fault
                 try await session.process.start(fault: fault)
@@ -149,9 +151,11 @@ extension WebRoutes {
 
     private struct DeviceChange: Decodable { let action: PhoneSession.DeviceAction }
 
-    private struct PresenceChange: Decodable {
-        let answer: UserPresence.Answer
-        let waiting: Bool
+    private struct PresenceChange: Decodable { let answer: UserPresence.Answer }
+
+    private struct PresenceAnswer: Decodable {
+        let number: Int
+        let answer: AndroidSession.Answer
     }
 
     /// The name of a fault. An unknown name is rejected.
