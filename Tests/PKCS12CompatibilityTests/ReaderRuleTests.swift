@@ -91,9 +91,11 @@ struct ReaderRuleTests {
         for (type, readers) in expected {
             #expect(Set(ReaderModel.allCases.filter { $0.rules.takesKey(type) }) == readers, "\(type)")
         }
-        let unknown = PKCS12UnknownKey(
+        var unknown = PKCS12UnknownKey(
             algorithm: "1.2.3", name: "1.2.3", isRefused: false, friendlyName: nil, localKeyID: nil)
         #expect(failing { $0.unknownKeys = [unknown] } == Self.all)
+        unknown.isVersion1 = true
+        #expect(failing { $0.unknownKeys = [unknown] } == Self.all.subtracting([.gnuTLS]))
     }
 
     @Test("Keys and certificates that cannot be read are an obstacle for every reader")

@@ -112,15 +112,7 @@ package struct UserPresence: Sendable {
     package func answer(
         dialog number: Int, _ answer: Answer, selecting alias: String? = nil
     ) throws(FileError) -> Bool {
-        var isAnswered = false
-        try change { status in
-            guard answer != .ask, status.pendingDialogs.contains(where: { $0.number == number }) else {
-                return
-            }
-            status.decide(answer, selecting: alias, only: number)
-            isAnswered = true
-        }
-        return isAnswered
+        try decide(number, answer, selecting: alias) { $0.pendingDialogs.map(\.number) }
     }
 
     /// Answers one question about the user's presence. Other questions remain pending.
@@ -131,10 +123,17 @@ package struct UserPresence: Sendable {
     /// - Returns: Whether the question was pending.
     /// - Throws: `FileError` if the file cannot be read or written.
     package func answer(question number: Int, _ answer: Answer) throws(FileError) -> Bool {
+        try decide(number, answer, selecting: nil, among: \.pendingPresenceQuestions)
+    }
+
+    /// Answers one of the pending questions, and returns whether it was pending.
+    private func decide(
+        _ number: Int, _ answer: Answer, selecting alias: String?, among pending: (Status) -> [Int]
+    ) throws(FileError) -> Bool {
         var isAnswered = false
         try change { status in
-            guard answer != .ask, status.pendingPresenceQuestions.contains(number) else { return }
-            status.decide(answer, selecting: nil, only: number)
+            guard answer != .ask, pending(status).contains(number) else { return }
+            status.decide(answer, selecting: alias, only: number)
             isAnswered = true
         }
         return isAnswered

@@ -46,25 +46,41 @@ extension PrivateKey {
     /// Whether an RSA key contains two factors of its modulus.
     private static func hasFactors(_ key: OpaquePointer) -> Bool {
         defer { OpenSSLError.discardQueue() }
-        let numbers = unsafe ["n", "rsa-factor1", "rsa-factor2"].map { name -> OpaquePointer? in
-            var number: OpaquePointer?
-            return unsafe EVP_PKEY_get_bn_param(key, name, &number) == 1 ? number : nil
+        return unsafe withNumbers(["n", "rsa-factor1", "rsa-factor2"], of: key) { numbers, context in
+            guard let n = unsafe numbers[0] else { return false }
+            return unsafe areFactors(numbers[1], numbers[2], of: n, context)
         }
-        let context = unsafe BN_CTX_secure_new()
-        defer {
-            unsafe numbers.forEach { unsafe BN_clear_free($0) }
-            unsafe BN_CTX_free(context)
-        }
-        guard let n = unsafe numbers[0], let p = unsafe numbers[1], let q = unsafe numbers[2],
-            unsafe BN_num_bits(p) <= mostModulusBits, unsafe BN_num_bits(q) <= mostModulusBits,
-            unsafe BN_num_bits(p) > 1, unsafe BN_num_bits(q) > 1
-        else { return false }
-        let product = unsafe BN_CTX_get(context)
-        return unsafe BN_mul(product, p, q, context) == 1 && BN_cmp(product, n) == 0
     }
 
     private static func isConsistentRSA(_ key: OpaquePointer?) -> Bool {
         let names = ["n", "e", "d", "rsa-factor1", "rsa-factor2"]
+        return unsafe withNumbers(names, of: key) { numbers, context in
+            guard let n = unsafe numbers[0], let e = unsafe numbers[1], let d = unsafe numbers[2],
+                unsafe BN_num_bits(n) <= mostModulusBits, unsafe BN_num_bits(e) <= mostModulusBits,
+                unsafe BN_num_bits(d) <= mostModulusBits
+            else { return false }
+            let scratch = unsafe BN_CTX_get(context)
+            if let p = unsafe numbers[3], let q = unsafe numbers[4], unsafe areFactors(p, q, of: n, context) {
+                return unsafe [p, q].allSatisfy { prime in
+                    let order = unsafe BN_CTX_get(context)
+                    return unsafe BN_sub(order, prime, BN_value_one()) == 1
+                        && BN_mod_mul(scratch, e, d, order, context) == 1 && BN_is_one(scratch) == 1
+                }
+            }
+            // A key with more than two primes, or without any: 2 to the power of e·d must be 2 again.
+            guard unsafe BN_num_bits(n) <= mostSlowModulusBits, unsafe BN_num_bits(e) <= 256,
+                unsafe BN_num_bits(d) <= BN_num_bits(n)
+            else { return false }
+            let power = unsafe BN_CTX_get(context)
+            return unsafe BN_set_word(scratch, 2) == 1 && BN_mod_exp(power, scratch, e, n, context) == 1
+                && BN_mod_exp(power, power, d, n, context) == 1 && BN_cmp(power, scratch) == 0
+        }
+    }
+
+    /// Calls a function with copies of numbers of a key (nil for each that it lacks) and with memory for computations.
+    private static func withNumbers(
+        _ names: [String], of key: OpaquePointer?, _ body: ([OpaquePointer?], OpaquePointer?) -> Bool
+    ) -> Bool {
         let numbers = unsafe names.map { name -> OpaquePointer? in
             var number: OpaquePointer?
             return unsafe EVP_PKEY_get_bn_param(key, name, &number) == 1 ? number : nil
@@ -74,28 +90,18 @@ extension PrivateKey {
             unsafe numbers.forEach { unsafe BN_clear_free($0) }
             unsafe BN_CTX_free(context)
         }
-        guard let n = unsafe numbers[0], let e = unsafe numbers[1], let d = unsafe numbers[2],
-            unsafe BN_num_bits(n) <= mostModulusBits, unsafe BN_num_bits(e) <= mostModulusBits,
-            unsafe BN_num_bits(d) <= mostModulusBits
-        else { return false }
-        let scratch = unsafe BN_CTX_get(context)
-        if let p = unsafe numbers[3], let q = unsafe numbers[4],
+        return unsafe body(numbers, context)
+    }
+
+    /// Whether the product of two numbers above 1 is `n`.
+    private static func areFactors(
+        _ p: OpaquePointer?, _ q: OpaquePointer?, of n: OpaquePointer, _ context: OpaquePointer?
+    ) -> Bool {
+        guard let p = unsafe p, let q = unsafe q,
             unsafe BN_num_bits(p) <= mostModulusBits, unsafe BN_num_bits(q) <= mostModulusBits,
-            unsafe BN_num_bits(p) > 1, unsafe BN_num_bits(q) > 1,
-            unsafe BN_mul(scratch, p, q, context) == 1, unsafe BN_cmp(scratch, n) == 0
-        {
-            return unsafe [p, q].allSatisfy { prime in
-                let order = unsafe BN_CTX_get(context)
-                return unsafe BN_sub(order, prime, BN_value_one()) == 1
-                    && BN_mod_mul(scratch, e, d, order, context) == 1 && BN_is_one(scratch) == 1
-            }
-        }
-        // A key with more than two primes, or without any: 2 to the power of e·d must be 2 again.
-        guard unsafe BN_num_bits(n) <= mostSlowModulusBits, unsafe BN_num_bits(e) <= 256,
-            unsafe BN_num_bits(d) <= BN_num_bits(n)
+            unsafe BN_num_bits(p) > 1, unsafe BN_num_bits(q) > 1
         else { return false }
-        let power = unsafe BN_CTX_get(context)
-        return unsafe BN_set_word(scratch, 2) == 1 && BN_mod_exp(power, scratch, e, n, context) == 1
-            && BN_mod_exp(power, power, d, n, context) == 1 && BN_cmp(power, scratch) == 0
+        let product = unsafe BN_CTX_get(context)
+        return unsafe BN_mul(product, p, q, context) == 1 && BN_cmp(product, n) == 0
     }
 }

@@ -22,9 +22,6 @@ package final class EncodedRevocationList: Sendable {
         package var reasons: [UInt8]?
         /// Whether the list contains certificates of other issuers.
         package var isIndirect = false
-
-        /// Whether the list contains only revocations for certain reasons.
-        package var isForSomeReasons: Bool { reasons != nil }
     }
 
     /// The maximum number of names in the certificateIssuer of an entry (RFC 5280 5.3.3). The following entries inherit

@@ -190,9 +190,9 @@ package struct RevocationSearch {
 
     /// The reasons why lists that cover a certificate of the path are unusable, because they may revoke it.
     ///
-    /// A list is ignored if a list that OpenSSL consulted, of an authority above the certificate, replaces it, or another
-    /// usable list. It is also ignored if it is not authentic, and OpenSSL consulted another list or the signature is too
-    /// weak.
+    /// A list is ignored if another one replaces it: a list that OpenSSL consulted and an authority above the certificate
+    /// signed, or a usable list of the same signer. It is also ignored if it is not authentic, and OpenSSL consulted
+    /// another list or the signature is too weak.
     func defects(ofListsCovering certificate: Certificate, consulted: [VerifierRun.Lookup]) -> [String] {
         let authorities = authorities(above: certificate)
         let known = consulted.filter { $0.signer.map(authorities.contains) ?? false }.map(\.list)
@@ -206,20 +206,16 @@ package struct RevocationSearch {
         }
     }
 
-    /// Whether a usable list of the same signer replaces an unusable list. It must have been issued before the
-    /// certificate expired.
+    /// Whether a usable list of the same signer replaces an unusable list. It must be current, and have been issued before
+    /// the certificate expired.
     private func isReplaced(
         _ list: EncodedRevocationList, of signers: [Certificate], covering certificate: Certificate
     ) -> Bool {
         lists.contains { other in
-            canReplace(other, list) && other.thisUpdate <= certificate.notAfter
+            other.replaces(list) && other.isCurrent(at: date) && other.thisUpdate <= certificate.notAfter
+                && !objects.hasUnknownCriticalExtension(other)
                 && signers.contains { isSigned(other, by: $0) }
         }
-    }
-
-    /// Whether a list is current, and contains everything that an unusable list contained.
-    private func canReplace(_ other: EncodedRevocationList, _ list: EncodedRevocationList) -> Bool {
-        other.replaces(list) && other.isCurrent(at: date) && !objects.hasUnknownCriticalExtension(other)
     }
 
     // MARK: - Signers
