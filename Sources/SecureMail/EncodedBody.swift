@@ -98,12 +98,17 @@ struct CanonicalLines {
 
 extension UInt8 {
     /// Whether the character is a digit of Base64 (RFC 4648, 4).
-    var isBase64Digit: Bool {
+    var isBase64Digit: Bool { base64Value != nil }
+
+    /// The value of a digit of Base64 (RFC 4648, 4); nil for another character.
+    var base64Value: UInt8? {
         switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-            true
-        default: false
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): self - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): self - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
         }
     }
 }

@@ -5,8 +5,8 @@ struct HeaderLines {
     /// line as the next one.
     static let longest = 998
 
-    /// Whether the header is that of the file, which can begin with the line that mailbox files put before each message.
-    private let isFile: Bool
+    /// Whether the header may begin with the line that mailbox files put before each message.
+    private let allowsMailboxLine: Bool
     private var isFirst = true
     private var lineEnds = StrayLineEnds()
     /// Whether the previous line ends with LF, without CR.
@@ -18,8 +18,8 @@ struct HeaderLines {
     /// Whether OpenSSL has found a field, so that it reads further continuation lines as parameters.
     private var hasField = false
 
-    /// Creates a search in the header of a file, or of a message, part or layer inside it.
-    init(isFile: Bool) { self.isFile = isFile }
+    /// Creates a search in a header.
+    init(allowsMailboxLine: Bool) { self.allowsMailboxLine = allowsMailboxLine }
 
     /// Why some programs could find other fields, as a phrase that can follow “the header”; nil if there is no reason.
     var ambiguity: String? {
@@ -44,7 +44,7 @@ struct HeaderLines {
     }
 
     private func ambiguity(of line: ArraySlice<UInt8>, colon: Int?) -> String? {
-        if isFirst, !isFile, line.starts(with: "From ".utf8) {
+        if isFirst, !allowsMailboxLine, line.starts(with: "From ".utf8) {
             return "begins with the line of a mailbox file, where some programs end it"
         }
         if endsInFeed, line.elementsEqual([0x0D, 0x0A]) {

@@ -160,6 +160,9 @@ struct LayerOpener {
             throw CMSError(.malformed, finding)
         }
         let isBase64 = header.transferEncoding == "base64"
+        if isStrict, try isBase64 ? reader.containsLongLine() : reader.containsCMSInBase64() {
+            throw CMSError(.malformed, "the signature contains Base64 that some programs read instead of it")
+        }
         // Base64 contains no hyphens, so a damaged delimiter also ends a signature in Base64. Mail programs could show
         // text after it.
         let body = EncodedBody(

@@ -74,15 +74,17 @@ package struct MailHeader: Sendable {
 
     /// Reads fields up to and including the empty line after them. Values are converted to the Stream-Safe Text Format.
     ///
-    /// - Parameter isFile: Whether the header is that of a file, so that the line of a mailbox file may precede it. The
-    ///   first name must then consist of letters, digits and `-_.`, as in every message in practice, so that other files,
-    ///   such as JSON, are not messages.
+    /// - Parameter entity: The role of the entity that begins with the header. Only a file or a message may begin with
+    ///   the line that mailbox files put before each message. The first name in a file must consist of letters, digits
+    ///   and `-_.`, as in every message in practice, so that other files, such as JSON, are not messages.
     /// - Returns: The header; nil if the first line is not a field, which means that the file is not a message.
     /// - Throws: `CMSError`: `.overLimit` for more than `MailLimits.headers` bytes, `.malformed` for a later line that
     ///   is not a field; `FileError`.
-    static func read(_ reader: inout LineReader, isFile: Bool = false) throws -> MailHeader? {
+    static func read(
+        _ reader: inout LineReader, as entity: MessageForm.Entity = .part
+    ) throws -> MailHeader? {
         var fields: [Field] = []
-        var lines = HeaderLines(isFile: isFile)
+        var lines = HeaderLines(allowsMailboxLine: [.file, .message].contains(entity))
         var isTypeDivided = false
         // Whether the current field is Content-Type.
         var isType = false
@@ -94,7 +96,7 @@ package struct MailHeader: Sendable {
             let last = fields.indices.last
             let continues = last != nil && (line.first == 0x20 || line.first == 0x09)
             let colon = line.firstIndex(of: UInt8(ascii: ":")).flatMap {
-                isName(line[..<$0], isCommon: isFile && fields.isEmpty) ? $0 : nil
+                isName(line[..<$0], isCommon: entity == .file && fields.isEmpty) ? $0 : nil
             }
             // Mailbox files put this line before each message. In another header, it is an ambiguity.
             let isMailboxLine = size == 0 && line.starts(with: "From ".utf8)
@@ -191,9 +193,11 @@ struct ContentType: Sendable {
         self.name = name
         let (pairs, isAmbiguous) = Self.parameters(&rest)
         isNameExact = isExact
-        // Some programs decode encoded words before they divide the value into parameters.
-        let isDecoded = name.hasPrefix("multipart/") && value.contains("=?")
-        self.isAmbiguous = isAmbiguous || !isExact || isDecoded || isDivided
+        // Some programs decode encoded words before they divide the value into parameters. Programs also differ in the
+        // case of letters outside ASCII: the Kelvin sign is k in lower case.
+        let isPlain = value.utf8.allSatisfy { $0 < 0x80 } && !value.contains("=?")
+        let isRecoded = name.hasPrefix("multipart/") && !isPlain
+        self.isAmbiguous = isAmbiguous || !isExact || isRecoded || isDivided
         hasSeveralBoundaries =
             pairs.filter { $0.name == "boundary" || $0.name.hasPrefix("boundary*") }.count > 1
         parameters = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

@@ -25,7 +25,10 @@ package enum MailText {
 
     /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are left unchanged.
     /// The result is in the Stream-Safe Text Format.
-    package static func decoded(headerValue value: String) -> String {
+    ///
+    /// - Parameter assumesLatin: Whether words in other charsets that contain ASCII are decoded as ISO-8859-1, which
+    ///   preserves their ASCII characters.
+    package static func decoded(headerValue value: String, assumesLatin: Bool = false) -> String {
         let bytes = Array(value.utf8)
         var text: [UInt8] = []
         var (copied, index) = (0, 0)
@@ -40,11 +43,19 @@ package enum MailText {
             let between = bytes[copied..<index]
             // Blanks between two encoded words are not part of the text (RFC 2047, 6.2).
             if !isAfterWord || !between.allSatisfy(EncodedWord.isBlank) { text += between }
-            text += word.decoded ?? bytes[index..<word.end]
-            isAfterWord = word.decoded != nil
+            let decoded = word.decoded(assumesLatin: assumesLatin)
+            text += decoded ?? bytes[index..<word.end]
+            isAfterWord = decoded != nil
             (copied, index) = (word.end, word.end)
         }
         return String(decoding: text + bytes[copied...], as: UTF8.self).streamSafe
+    }
+
+    /// Whether a charset in lower case is a common one in which the octets of ASCII characters are the same as in ASCII.
+    static func containsASCII(_ charset: String) -> Bool {
+        let names = ["utf-8", "utf8", "us-ascii", "gb2312", "gbk", "gb18030", "big5", "shift_jis"]
+        let families = ["iso-8859-", "windows-125", "koi8-", "euc-"]
+        return names.contains(charset) || families.contains(where: charset.hasPrefix)
     }
 
     /// Encodes text as quoted-printable (RFC 2045, 6.7), with CR LF line endings.
@@ -169,8 +180,15 @@ extension [UInt8] {
 private struct EncodedWord {
     /// The position after the word.
     let end: Int
-    /// The decoded text in UTF-8; nil if the word cannot be decoded.
-    let decoded: ArraySlice<UInt8>?
+    private let charset: String
+    /// The decoded bytes; nil if their encoding is malformed.
+    private let octets: [UInt8]?
+
+    /// The character sets that words are decoded from.
+    private static let encodings: [String: String.Encoding] = [
+        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1,
+        "windows-1252": .windowsCP1252,
+    ]
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
@@ -191,12 +209,19 @@ private struct EncodedWord {
         else { return nil }
         end = content.endIndex + 2
         let isBase64 = "Bb".utf8.contains(letter)
-        let text =
+        octets =
             isBase64
             ? Data(base64Encoded: Data(content)).map { Array($0) }
             : MailText.quotedPrintableDecoded(content.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 })
-        let name = String(decoding: charset, as: UTF8.self).lowercased()
-        let isUTF8 = ["utf-8", "us-ascii"].contains(name)
-        decoded = text.flatMap { isUTF8 && String(validating: $0, as: UTF8.self) != nil ? $0[...] : nil }
+        self.charset = String(decoding: charset, as: UTF8.self).lowercased()
+    }
+
+    /// The text in UTF-8; nil if the word cannot be decoded.
+    ///
+    /// - Parameter assumesLatin: Whether a word in another charset that contains ASCII is decoded as ISO-8859-1.
+    func decoded(assumesLatin: Bool) -> ArraySlice<UInt8>? {
+        let other = assumesLatin && MailText.containsASCII(charset) ? String.Encoding.isoLatin1 : nil
+        guard let octets, let encoding = Self.encodings[charset] ?? other else { return nil }
+        return String(bytes: octets, encoding: encoding).map { Array($0.utf8)[...] }
     }
 }

@@ -45,9 +45,9 @@ struct MessageForm {
     private(set) var limit: String?
     /// Whether mail programs could find an S/MIME message, or parts, that ``kind`` does not describe.
     private(set) var hidesMessage = false
-    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of the whole message,
-    /// always decodes Base64, and skips the lines before it, as well as a long first line. By default it also searches
-    /// bare CMS for the fields of a message.
+    /// Whether OpenSSL could decode other Base64 than the body. It ignores the declared encoding of a message, always
+    /// decodes Base64, and skips the lines before it, as well as a long first line. By default it also searches bare CMS
+    /// for the fields of a message.
     private var hasOtherBase64 = false
     /// Whether the file is a message inside another one, and ends after its header. Bounces contain such messages.
     private(set) var isHeaderOnly = false
@@ -63,9 +63,12 @@ struct MessageForm {
             hasOtherBase64 = try HiddenMessage.isInsideCMS(descriptor)
             return
         }
+        if isOuter, try Self.isMailboxOfSeveralMessages(descriptor) {
+            throw CMSError(.malformed, "the file is a mailbox with more than one message")
+        }
         var reader = try LineReader(descriptor)
         do {
-            let fields = try MailHeader.read(&reader, isFile: isOuter)
+            let fields = try MailHeader.read(&reader, as: entity)
             guard fields?.fields.count ?? 0 <= MailLimits.fields else {
                 throw CMSError(
                     .overLimit, "a header of the message has more than \(MailLimits.fields) fields")
@@ -98,10 +101,9 @@ struct MessageForm {
                 descriptor: descriptor, header: header ?? MailHeader([]), reader: body
             ).isPossible()
         }
-        if isOuter, case .cms = kind {
+        if case .cms = kind {
             let isBase64 = header?.transferEncoding == "base64"
-            hasOtherBase64 =
-                try isBase64 ? reader.peek(Self.hasLongLine) : reader.peek(Self.hasBase64)
+            hasOtherBase64 = try isBase64 ? reader.containsLongLine() : reader.containsCMSInBase64()
         }
         if isAmbiguous, try HiddenMessage.declaresType(descriptor) { hidesMessage = true }
         if entity == .message, header != nil, !isAmbiguous {
@@ -134,6 +136,15 @@ struct MessageForm {
             throw CMSError(.malformed, "the file contains more than one block of PEM")
         }
         return EncodedBody(reader, isBase64: true) { $0.starts(with: "-----END".utf8) }
+    }
+
+    /// Whether the file begins with the line of a mailbox file, and contains another one. Not all programs require an
+    /// empty line before it.
+    private static func isMailboxOfSeveralMessages(_ descriptor: CInt) throws -> Bool {
+        var reader = try LineReader(descriptor)
+        let mark = Array("From ".utf8)
+        guard try reader.next()?.starts(with: mark) == true else { return false }
+        return try reader.peek { try $0.next()?.starts(with: mark) == true } || reader.precedes([0x0A] + mark)
     }
 
     /// A message inside another one, or ``Kind/plain`` if its transfer encoding is not allowed (RFC 2045, 6.4). Some
@@ -191,12 +202,15 @@ struct MessageForm {
 
 extension MessageForm {
     /// Whether a message that is the whole content of an S/MIME part protects the header fields of the message around it
-    /// (RFC 8551, 3.1). Otherwise it is only forwarded: the sender declares that, or protects the fields with the
-    /// parameter hp of RFC 9788, 2.1.1.
+    /// (RFC 8551, 3.1). Otherwise it is only forwarded: the sender declares that, protects the fields with the parameter
+    /// hp of RFC 9788, 2.1.1, or attached the message as a file.
     var isWrapper: Bool {
         let parameters = header?.contentType?.parameters ?? [:]
         let isProtected = ["clear", "cipher"].contains(parameters["hp"]?.lowercased())
-        return !isProtected && parameters["forwarded"]?.lowercased() != "yes"
+        let disposition = (header?["Content-Disposition"] ?? "").prefix { $0 != ";" }
+        let isAttachment = String(disposition).trimmedOfBlanks.lowercased() == "attachment"
+        return Self.messageTypes.contains(type) && !isAttachment && !isProtected
+            && parameters["forwarded"]?.lowercased() != "yes"
     }
 
     /// Why some programs could find other parts, or another S/MIME message, in this entity; nil if there is no reason.
@@ -225,59 +239,14 @@ extension MessageForm {
         return type.hasPrefix("multipart/") && header?.contentType?.isAmbiguous == true
     }
 
-    private static func hasLongLine(_ reader: inout LineReader) throws -> Bool {
-        while let line = try reader.next() {
-            if line.withoutLineEnd.count > HeaderLines.longest { return true }
-        }
-        return false
-    }
-
-    private static func hasBase64(_ reader: inout LineReader) throws -> Bool {
-        let blanks: [UInt8] = [0x20, 0x09, 0x0D, 0x0A]
-        // Bit n means that the last n digits could begin CMS at one of the previous lines: M, MI or MI and one more.
-        var beginnings: UInt8 = 0
-        while true {
-            let isLineStart = reader.isAtLineStart
-            guard let line = try reader.next() else { return false }
-            // Most lines neither begin CMS nor continue it.
-            if beginnings == 0, line.first(where: { !blanks.contains($0) }) != UInt8(ascii: "M") { continue }
-            // CMS could also begin at this line.
-            var found = beginnings | 1
-            var count = 0
-            var isData = isLineStart
-            for byte in line where !blanks.contains(byte) {
-                guard byte.isBase64Digit || byte == UInt8(ascii: "=") else {
-                    // A hyphen ends the data, as after the digits of “MIME-Version”.
-                    isData = isData && byte == UInt8(ascii: "-") && count > 64
-                    break
-                }
-                found = Self.beginnings(found, followedBy: byte)
-                count += 1
-                if found == 0 { break }
-            }
-            // A SEQUENCE with a length in the long or indefinite form begins with MI, and four digits contain the length.
-            if isData, found & 0b10000 != 0 { return true }
-            if !isData || count > 0 { beginnings = isData ? found : 0 }
-        }
-    }
-
-    /// The state of ``hasBase64(_:)`` after another digit. Bit 4 means that CMS has begun.
-    private static func beginnings(_ state: UInt8, followedBy digit: UInt8) -> UInt8 {
-        let next = state << 1
-        let first = digit == UInt8(ascii: "M") ? next & 0b10 : 0
-        let second = digit == UInt8(ascii: "I") ? next & 0b100 : 0
-        return first | second | next & 0b11000 | state & 0b10000
-    }
-
     /// Whether no mail program loads remote content for the part: plain text and signatures, without the file name of
     /// another type.
     var isInert: Bool {
         let types = Self.signatureTypes.union(["text/plain", "application/pgp-signature"])
-        let names = header.map(\.fileNames) ?? []
-        return !isAmbiguous && !hidesMessage && types.contains(type)
-            && names?.allSatisfy { name in
-                [".txt", ".asc", ".sig", ".p7s"].contains { name.lowercased().hasSuffix($0) }
-            } ?? false
+        let hasOnlyInertNames = header.map { header in
+            header.fileNames != nil && header.hasOnlyFileNames(endingIn: [".txt", ".asc", ".sig", ".p7s"])
+        }
+        return !isAmbiguous && !hidesMessage && types.contains(type) && hasOnlyInertNames ?? true
     }
 
     /// Whether the file is empty, or its first line is, so that it has no headers.
@@ -332,6 +301,6 @@ extension MailHeader {
         // The parameters of CMS divide nothing. multipart/signed with ambiguous parameters has no boundary.
         if contentType?.isNameExact == false { return "the Content-Type of \(owner) is ambiguous" }
         return allowsBase64 && !hasOnlyNamesOfSMIME
-            ? "\(owner) has a file name that does not end in .p7s, .p7m, .p7c or .p7z" : nil
+            ? "\(owner) has a file name that is ambiguous or does not end in .p7s, .p7m, .p7c or .p7z" : nil
     }
 }

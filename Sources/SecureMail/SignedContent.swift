@@ -143,7 +143,7 @@ package struct SignedContent {
         }
         var reader = try LineReader(descriptor)
         do {
-            guard let header = try MailHeader.read(&reader, isFile: true),
+            guard let header = try MailHeader.read(&reader, as: .file),
                 ["From", "MIME-Version", "Content-Type"].contains(where: { header[$0] != nil })
             else { return nil }
             return (header, reader, lineEnds.isFoundAtEnd)

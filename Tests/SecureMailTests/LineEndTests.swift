@@ -342,13 +342,12 @@ struct LineEndTests: MailSuite {
         }
     }
 
-    @Test("Only the first line of a file can be that of a mailbox file")
+    @Test("Only the first line of a file or of a forwarded message can be that of a mailbox file")
     func mailboxLines() throws {
         let lines = "From a@m.example Sat Nov 28 07:00:00 2026\r\n"
         let mail = try message()
         #expect(try read(lines + mail).ambiguity == nil)
         #expect(try read(lines + mail).parts.map(\.layers.count) == [1])
-        #expect(throws: CMSError(.noMessage, "")) { try read(lines + lines + mail) }
         #expect(try header("X: a\r\n\r\n")?.lineAmbiguity == nil)
         #expect(try header(lines + "X: a\r\n\r\n")?.lineAmbiguity?.contains("mailbox file") == true)
         for (line, isAmbiguous) in [("", false), (lines, true), ("From x\r\n", true)] {
@@ -357,6 +356,8 @@ struct LineEndTests: MailSuite {
             for mail in [inside, mixed([nested + "\r\n--inside--"])] {
                 #expect((try read(mail).ambiguity != nil) == isAmbiguous)
             }
+            let forwarded = try read("Content-Type: message/rfc822\r\n\r\n" + line + mail)
+            #expect(forwarded.ambiguity == nil && forwarded.parts.map { $0.failure == nil } == [true])
             let type = "Content-Type: application/pkcs7-signature"
             #expect(mail.contains(type))
             #expect(
@@ -364,11 +365,30 @@ struct LineEndTests: MailSuite {
         }
     }
 
+    @Test("A mailbox file with more than one message is malformed")
+    func mailboxes() throws {
+        let line = "From a@m.example Sat Nov 28 07:00:00 2026\r\n"
+        let mail = try message()
+        for text in ["", "\r\n", " \(line)", "\r\n>\(line)", "\r\n" + mail] {
+            #expect(try read(line + mail + text).parts.count == 1)
+        }
+        #expect(try read(mail + "\r\n" + line + mail).parts.count == 1)
+        for start in ["", line, line + mail, line + mail + "\r\n"] {
+            let several = line + start + line + mail
+            #expect(throws: CMSError(.malformed, "")) { try read(several) }
+        }
+        #expect(throws: CMSError(.malformed, "")) { try read(line + "X: a\n\nFrom b\n") }
+    }
+
     @Test("A media type with a letter outside ASCII is not that of S/MIME, although its lower-case form is")
     func otherLetters() throws {
         let mail = String(decoding: try encrypted(body), as: UTF8.self)
         #expect(try read(mail).parts.count == 1)
         #expect(try read(mail.replacing("/pkcs7-mime", with: "/p\u{212A}cs7-mime")).parts.isEmpty)
+        let signature = String(decoding: try signed(body), as: UTF8.self)
+            .replacing("protocol=\"application/pk", with: "protocol=\"application/p\u{212A}")
+        #expect(signature.contains("\u{212A}"))
+        #expect(try failure(signature) == .malformed)
     }
 
     @Test("An S/MIME message without Base64 is ambiguous if OpenSSL would find Base64 in it")
@@ -380,15 +400,22 @@ struct LineEndTests: MailSuite {
                 "Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: \(encoding)\r\n\r\n"
             return try read(Array(mail.utf8) + der + Array(lines.utf8)).ambiguity
         }
-        let digits = String(repeating: "A", count: 64)
+        let digits = "AAYJKoZIhvcN"
+        let many = "AGCSqGSIb3DQEH" + String(repeating: "A", count: 60)
+        let oneByOne = "AGCSqGSIb3DQEH".map { "\($0)\n" }.joined()
         for lines in [
-            "\nMIIC\n", "\n M I\tIC\r\nAAAA\n", "\nMI\(digits)-", "x\nMIAG==",
-            "\nM\nIIC\n", "\nAAA\nM\n\nI\nA\nA\n",
+            "\nMIIC\(digits)\n", "\n M I\tIC\r\n\(digits)\n", "\nMI\(many)-", "x\nMIAGCSqGSIb3DQEH==",
+            "\nM\nIIC\(digits)\n", "\nAAA\nM\n\nI\n" + oneByOne, "\nMIQAAAIABgkqhkiG\n",
+            "\nPxCCAgAGCSqGSIb3\n", "\nMIICAB8GCSqGSIb3\n", "\nP4CAEIICAAYJKoZI\n", "\nMH4GCSqGSIb3DQEH\n",
         ] {
             #expect(try ambiguity(lines)?.contains("Base64") == true, "\(lines)")
             #expect(try ambiguity(lines, encoding: "8bit") != nil)
         }
-        for lines in ["\nMIME-Version: 1.0\n", "\nxMIIC\n", "\nMII\n", "\nMIIC!\n", "\nMI\nx!\nAA\n", ""] {
+        for lines in [
+            "\nMIME-Version: 1.0\n", "\nxMIIC\(digits)\n", "\nMII\(digits)\n", "\nMIIC\(digits)!\n",
+            "\nMI\nx!\nAA\(digits)\n", "\nMIICAAAAAAAAAAAA\n", "\nMINUTES OF THE BOARD MEETING\n",
+            "\nPython and Perl and Pascal\n", "\nPxGCAgAGCSqGSIb3\n", "",
+        ] {
             #expect(try ambiguity(lines) == nil, "\(lines)")
         }
     }

@@ -99,11 +99,14 @@ struct MailRuleTests: MailSuite {
         #expect(fields["Content-Disposition"] == "attachment; filename=\"x; hp=1\"")
     }
 
-    @Test("Encoded words of other charsets and long lines keep to their limits")
+    @Test("Encoded words of other charsets are not decoded, and long lines keep to their limits")
     func lengths() {
-        for text in ["=?koi8-r?Q?abc?=", "=?iso-8859-1?B?YWJj?="] {
+        for text in ["=?koi8-r?Q?abc?=", "=?windows-1252?Q?=81?=", "=?utf-8?Q?=FC?="] {
             #expect(MailText.decoded(headerValue: text) == text)
         }
+        #expect(MailText.decoded(headerValue: "=?ISO-8859-1?Q?=FC_?= =?windows-1252?B?gA==?=") == "ü €")
+        #expect(MailText.decoded(headerValue: "=?koi8-r?Q?a=DE.p7s?=", assumesLatin: true) == "aÞ.p7s")
+        #expect(MailText.decoded(headerValue: "=?utf-7?Q?abc?=", assumesLatin: true) == "=?utf-7?Q?abc?=")
         #expect(MailText.decoded(headerValue: "=?US-ASCII?Q?abc?=") == "abc")
         for count in 75...78 {
             let encoded = MailText.quotedPrintable([UInt8](repeating: 0x78, count: count))
@@ -157,7 +160,9 @@ struct MailRuleTests: MailSuite {
         ]
         let names = [
             ("a.txt", true), ("a.ASC", true), ("a.sig", true), ("a.p7s", true), ("a.html", false),
-            ("txt", false), ("a.txt.svg", false), ("", false),
+            ("txt", false), ("a.txt.svg", false), ("", true), ("=?utf-8?Q?a.txt?=", true),
+            ("=?utf-8?Q?a=22;_name=3D=22a.html=22;_x=3D=22.txt?=", false),
+            ("=?utf-8?Q?a.html=00.txt?=", false),
         ]
         let headers =
             types.map { "Content-Type: \($0.0)\r\n" }
@@ -237,6 +242,20 @@ struct MailRuleTests: MailSuite {
         let contents = try read(try encrypted(Array("Content-Type: message/rfc822\r\n\r\n".utf8) + inner))
         #expect(contents.parts.map { $0.header?["Subject"] } == ["x", "inner"])
         #expect(contents.parts.first?.headerProtection?.form == .wrapped)
+    }
+
+    @Test("A message that is attached as a file does not protect the header fields of the message around it")
+    func attachedMessage() throws {
+        let inner = Array("From: other@mail.example\r\nSubject: inner\r\n\r\nx".utf8)
+        for (fields, isWrapped) in [
+            ("message/rfc822", true), ("message/rfc822\r\nContent-Disposition: inline", true),
+            ("message/rfc822\r\nContent-Disposition: Attachment ; filename=a.eml", false),
+            ("application/octet-stream; name=note.eml", false),
+        ] {
+            let fields = "Content-Type: \(fields)\r\n\r\n"
+            let part = try #require(try read(try signed(Array(fields.utf8) + inner)).parts.first)
+            #expect(part.failure == nil && (part.headerProtection?.form == .wrapped) == isWrapped)
+        }
     }
 
     @Test("The chosen part keeps its error, and layers below the limit are opened")

@@ -177,25 +177,20 @@ struct PasswordRecipientTests: MailSuite {
         func time(_ count: Int) throws -> Double {
             let recipients = (0..<count).map { Self.sharedKeyRecipient(UInt8($0)) } + others
             let file = try UnnamedFile(in: scratch.path)
-            let start = Self.processorTime()
-            let structure = try CMSStructure(
-                reading: ArraySource(Self.envelope(recipients: recipients))
-            ) { try file.write($0) }
-            let envelope = try CMSEnvelope(structure)
-            #expect(envelope.recipients.count == count + others.count)
-            #expect(throws: CMSError(.wrongPassword, "")) {
-                unsafe try envelope.decrypt(file.descriptor, withSecret: SecretBytes(utf8: Self.key)) { _ in }
+            return try processorTime {
+                let structure = try CMSStructure(
+                    reading: ArraySource(Self.envelope(recipients: recipients))
+                ) { try file.write($0) }
+                let envelope = try CMSEnvelope(structure)
+                #expect(envelope.recipients.count == count + others.count)
+                #expect(throws: CMSError(.wrongPassword, "")) {
+                    unsafe try envelope.decrypt(
+                        file.descriptor, withSecret: SecretBytes(utf8: Self.key)
+                    ) { _ in }
+                }
             }
-            return Self.processorTime() - start
         }
         #expect(try time(64) < 8 * time(1))
-    }
-
-    /// The processor time of this thread in seconds.
-    private static func processorTime() -> Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// A KEKRecipientInfo (RFC 5652, 6.2.3) whose encrypted key is not valid for any shared key.

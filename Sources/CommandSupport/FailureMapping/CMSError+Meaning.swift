@@ -9,7 +9,7 @@ extension CMSError: ReportableFailure {
     package static func meaning(of code: Code) -> FailureMeaning {
         switch code {
         case .malformed:
-            FailureMeaning(.malformed, hint: "get the message again, with all of its headers")
+            FailureMeaning(.malformed, hint: "get the message again, as a file of its own with all headers")
         case .noMessage:
             FailureMeaning(
                 .malformed, "no-message", hint: "check that the file begins with the headers of the message")
