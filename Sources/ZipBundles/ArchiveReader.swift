@@ -33,14 +33,15 @@ extension ZipBundle {
             if let count = unsafe EndRecord.mostEntries(bytes), count > limits.entryCount {
                 throw .tooManyEntries(Int(clamping: count), limits: limits)
             }
-            guard unsafe !EndRecord.isAmbiguous(bytes) else {
+            guard unsafe !EndRecord.isAmbiguous(bytes) else { throw .severalEndRecords }
+            guard unsafe !EndRecord.isContradictory(bytes) else {
                 throw ZipError(
-                    .damagedArchive, "the archive has several end records, so programs read different entries"
-                )
+                    .damagedArchive, "the two end records differ, so programs read different entries")
             }
             let (checked, code) = unsafe ArchiveReader.open(bytes, flags: ZIP_RDONLY | ZIP_CHECKCONS)
             // libzip checks for equal names last. If only that check failed, the archive is opened again without any
             // checks: equal names are harmless here, because no entry is looked up by its name.
+            guard unsafe code != ZIP_ER_EXISTS || EndRecord.isOnlyOne(bytes) else { throw .severalEndRecords }
             let archive =
                 unsafe code == ZIP_ER_EXISTS
                 ? ArchiveReader.open(bytes, flags: ZIP_RDONLY).archive : checked

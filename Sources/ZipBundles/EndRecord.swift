@@ -11,8 +11,15 @@ enum EndRecord {
         var most: UInt64?
         for start in unsafe places(bytes) {
             let stated = unsafe number(bytes, at: start + 10, octets: 2) ?? 0
-            let large = stated == 0xFFFF ? unsafe largeCount(bytes, before: start) : nil
-            most = max(most ?? 0, large ?? stated)
+            // libzip uses the Zip64 record whatever the end record contains.
+            if let large = unsafe largeRecord(bytes, before: start),
+                let count = unsafe number(bytes, at: large + 32, octets: 8)
+            {
+                // 0xFFFF means that the number is only in the Zip64 record.
+                most = max(most ?? 0, count, stated == 0xFFFF ? 0 : stated)
+            } else {
+                most = max(most ?? 0, stated)
+            }
         }
         return most
     }
@@ -28,6 +35,32 @@ enum EndRecord {
         }
     }
 
+    /// Whether the archive has exactly one end record.
+    ///
+    /// libzip without its consistency checks reads the entries of every end record, and may prefer those of another
+    /// record than other programs.
+    static func isOnlyOne(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe places(bytes).count == 1
+    }
+
+    /// Whether the Zip64 end record and the last end record lead to different entries.
+    ///
+    /// A field of the Zip64 record is valid only if the field of the end record has its maximum value (APPNOTE
+    /// 4.4.1.4). Some programs, such as libzip, use the field in any case.
+    static func isContradictory(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let end = unsafe places(bytes).first, let large = unsafe largeRecord(bytes, before: end) else {
+            return false
+        }
+        // Python ignores the locator, and expects the record of 56 bytes directly before it.
+        if large + 76 != end { return true }
+        // The number of entries, and the size and the offset of the central directory.
+        return [(10, 2, 32), (12, 4, 40), (16, 4, 48)].contains { field, octets, largeField in
+            let stated = unsafe number(bytes, at: end + field, octets: octets)
+            return unsafe stated != UInt64.max >> (64 - 8 * UInt64(octets))
+                && stated != number(bytes, at: large + largeField, octets: 8)
+        }
+    }
+
     /// Returns the places of the bytes that look like an end record, from the last to the first.
     private static func places(_ bytes: UnsafeBufferPointer<UInt8>) -> [Int] {
         // The record starts at most 22 + 65,535 bytes before the end: its fixed part and the longest comment.
@@ -36,14 +69,14 @@ enum EndRecord {
         }
     }
 
-    /// Returns the number of entries in the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) before the
-    /// end record points; nil if the archive has no Zip64 end record.
-    private static func largeCount(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> UInt64? {
+    /// Returns the place of the Zip64 end record (APPNOTE 4.3.14), to which a locator (4.3.15) before the end record
+    /// points; nil if the archive has no Zip64 end record.
+    private static func largeRecord(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int) -> Int? {
         guard unsafe number(bytes, at: end - 20, octets: 4) == 0x0706_4B50,
             let offset = unsafe number(bytes, at: end - 12, octets: 8).flatMap(Int.init(exactly:)),
             unsafe number(bytes, at: offset, octets: 4) == 0x0606_4B50
         else { return nil }
-        return unsafe number(bytes, at: offset + 32, octets: 8)
+        return offset
     }
 
     /// Returns the little-endian number at `start`; nil if it would extend beyond the archive.

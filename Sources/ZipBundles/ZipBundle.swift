@@ -74,6 +74,11 @@ extension ZipError {
             "the archive has \(count) entries, more than \(limits.entryCount)")
     }
 
+    /// The error for an archive with several end records that programs could use.
+    static var severalEndRecords: ZipError {
+        ZipError(.damagedArchive, "the archive has several end records, so programs read different entries")
+    }
+
     /// The error for two entries with the same name.
     static func duplicateName(_ name: String) -> ZipError {
         ZipError(.duplicateName(name), "several entries are named “\(name)” if letter case is ignored")

@@ -112,6 +112,52 @@ struct ArchiveBoundaryTests {
         #expect(try ZipBundle.read(nested).entries.map(\.name) == ["a.p12"])
     }
 
+    @Test("An archive with equal names is rejected if it has several end records")
+    func equalNamesAndEndRecords() throws {
+        // libzip reports equal names only if it finds no other defect.
+        let other = try ZipBundle.create([("c.p12", [1]), ("d.p12", [2]), ("e.p12", [3])], modified: date)
+        var last = try MalformedArchive([
+            MalformedArchive.Entry("aaaa.p12"), MalformedArchive.Entry("bbbb.p12"),
+        ])
+        let headers = last.offsets(of: MalformedArchive.centralSignature)
+        let entries = last.offsets(of: MalformedArchive.localSignature)
+        for (number, header) in headers.enumerated() {
+            last.put(UInt32(other.count + entries[number]), at: header + 42)
+        }
+        let end = try #require(last.offsets(of: MalformedArchive.endSignature).last)
+        last.put(UInt32(other.count + headers[0]), at: end + 16)
+        #expect(try ZipBundle.read(other + last.bytes).entries.map(\.name) == ["aaaa.p12", "bbbb.p12"])
+        last.rename("bbbb.p12", "aaaa.p12")
+        #expect(refusal(other + last.bytes) == .damagedArchive)
+    }
+
+    @Test("An archive is rejected if its Zip64 end record contradicts the end record")
+    func contradictoryEndRecords() throws {
+        var archive = MalformedArchive(bytes: try ZipBundle.create([("a.p12", [1])], modified: date))
+        var end = try #require(archive.offsets(of: MalformedArchive.endSignature).last)
+        var large: [UInt8] = [0x50, 0x4B, 6, 6, 44] + [UInt8](repeating: 0, count: 51)
+        for (field, value) in [(12, 45), (14, 45), (24, 1), (32, 1)] { large[field] = UInt8(value) }
+        large.replaceSubrange(40..<44, with: archive.bytes[end + 12..<end + 16])
+        large.replaceSubrange(48..<52, with: archive.bytes[end + 16..<end + 20])
+        var locator: [UInt8] = [0x50, 0x4B, 6, 7] + [UInt8](repeating: 0, count: 16)
+        locator[8] = UInt8(end)
+        locator[16] = 1
+        archive.bytes.insert(contentsOf: large + locator, at: end)
+        end += large.count + locator.count
+        #expect(try ZipBundle.read(archive.bytes).entries.map(\.name) == ["a.p12"])
+        for (field, size) in [(10, 2), (12, 4), (16, 4)] {
+            var altered = archive
+            altered.bytes[end + field] ^= 2
+            #expect(refusal(altered.bytes) == .damagedArchive, "field \(field)")
+            altered.put(.max, at: end + field, size: size)
+            #expect(refusal(altered.bytes) == nil, "field \(field)")
+        }
+        // Another program could take the last 56 bytes before the locator for the record.
+        var apart = archive
+        apart.bytes.insert(contentsOf: [UInt8](repeating: 0, count: 56), at: end - locator.count)
+        #expect(refusal(apart.bytes) == .damagedArchive)
+    }
+
     @Test("The largest number of entries in any end record counts, and only a complete Zip64 record is used")
     func endRecords() {
         func record(_ count: UInt8, _ high: UInt8 = 0) -> [UInt8] {
@@ -129,6 +175,8 @@ struct ArchiveBoundaryTests {
         large[32] = 7
         let locator: [UInt8] = [0x50, 0x4B, 6, 7] + [UInt8](repeating: 0, count: 16)
         #expect(most(large + locator + record(0xFF, 0xFF)) == 7)
+        #expect(most(large + locator + record(2)) == 7)
+        #expect(most(large + locator + record(9)) == 9)
         for place in [0, 3, 56, 59] {
             var altered = large + locator
             altered[place] ^= 0x20

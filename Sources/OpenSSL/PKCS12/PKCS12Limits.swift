@@ -13,6 +13,9 @@ package struct PKCS12Limits: Sendable {
     package var bags = 64
     /// The maximum number of ASN.1 objects that are parsed together: those of a file, or those of a safe's contents.
     package static let objects = 20_000
+    /// The maximum number of ASN.1 objects of all certificates of the file in total, with those inside extensions.
+    /// Certificates in practice have about 100 objects each.
+    package var certificateObjects: Int { max(Self.objects, 300 * bags) }
     /// The maximum number of attributes of all bags of the file in total.
     package var attributes = 1_000
     /// The maximum depth of safe contents that are nested in other safe contents.
@@ -52,7 +55,7 @@ package enum PKCS12Limit: String, Hashable, Sendable, CaseIterable, CustomString
     case safes
     /// There are too many bags.
     case bags
-    /// The file, or the contents of a safe, consists of too many ASN.1 objects.
+    /// The file, the contents of a safe, or the certificates consist of too many ASN.1 objects.
     case objects
     /// The bags have too many attributes.
     case attributes

@@ -92,13 +92,13 @@ enum KeyLoadingPolicy {
 
     /// Whether every number of DSA's parameters (RFC 3279, 2.3.2) is within ``modulusOctets``.
     private static func isBounded(_ parameters: [UInt8]) -> Bool {
-        guard let fields = try? BER.parse(parameters).children(at: "") else { return false }
+        guard let fields = try? ASN1Node.parse(parameters[...], at: "").children(at: "") else { return false }
         return IteratorSequence(fields).allSatisfy { $0.encodedBytes.count <= modulusOctets + integerHeader }
     }
 
     /// Whether the generator in ECParameters (RFC 3279, 2.3.5) is compressed; also true if it cannot be found.
     private static func hasCompressedPoint(_ parameters: [UInt8]) -> Bool {
-        guard let fields = try? BER.parse(parameters).children(at: ""),
+        guard let fields = try? ASN1Node.parse(parameters[...], at: "").children(at: ""),
             let base = IteratorSequence(fields).first(where: { $0.identifier == .octetString }),
             let point = try? base.octets(at: "")
         else { return true }
@@ -126,7 +126,7 @@ private struct ECPrivateKeyOutline {
 
     /// Reads the parts; nil if the octets are not an ECPrivateKey.
     init?(_ octets: [UInt8]) {
-        guard let root = try? BER.parse(octets), var fields = try? root.children(at: ""),
+        guard let root = try? ASN1Node.parse(octets[...], at: ""), var fields = try? root.children(at: ""),
             fields.next()?.identifier == .integer, fields.next()?.identifier == .octetString
         else { return nil }
         var explicit: [UInt8]?

@@ -80,7 +80,9 @@ struct RSANumbers {
 
     /// Reads the numbers; nil if the octets are not an RSAPublicKey in DER.
     init?(_ octets: ArraySlice<UInt8>) {
-        guard let root = try? DER.parse(octets), root.identifier == .sequence,
+        // Parsing a million objects would take seconds.
+        guard unsafe octets.withUnsafeBytes({ unsafe ObjectHeader.count(in: $0, most: 3) }) == 3,
+            let root = try? DER.parse(octets), root.identifier == .sequence,
             case .constructed(let fields) = root.content
         else { return nil }
         let numbers = fields.map { field -> ArraySlice<UInt8>? in

@@ -31,6 +31,13 @@ extension Limit {
                 \(number(pkcs12.nesting)) levels
                 """, "PKCS12Limits.objects, .safes, .bags, .attributes, .nesting"),
         Limit(
+            "author of a PKCS #12 file", asks: "describing certificates",
+            pays: "a few bytes for each name or extension",
+            bound: """
+                \(number(pkcs12.certificateObjects)) ASN.1 objects in all certificates together; more only with \
+                `--max-bags`
+                """, "PKCS12Limits.certificateObjects"),
+        Limit(
             "author of a PKCS #12 file", asks: "iterations of one key derivation", pays: "four bytes",
             bound: "\(number(pkcs12.iterations)) (`--patience`); more are rejected before the first one",
             "PKCS12Limits.iterations"),

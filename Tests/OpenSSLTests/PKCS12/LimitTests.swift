@@ -267,6 +267,64 @@ struct LimitTests {
         #expect(verdict(bytes) == (areTooMany ? .objects : nil))
     }
 
+    @Test("The limit on objects applies to the contents of an encrypted key", arguments: [false, true])
+    func objectsOfKey(areTooMany: Bool) throws {
+        let nulls = [[UInt8]](repeating: [5, 0], count: areTooMany ? 20_000 : 19_900).flatMap(\.self)
+        let info = try ASN1.encoded { coder in
+            try coder.sequence { info in
+                try info.serialize(0)
+                try info.sequence { try $0.objectIdentifier("2.16.840.1.101.3.4.3.17") }
+                try info.octets([1, 2, 3])
+                info.appendConstructedNode(identifier: .context(0)) { $0.serializeRawBytes(nulls) }
+            }
+        }
+        let key = try PKCS12Samples.bag(key: PKCS12Samples.encrypt(SecretBytes(info)))
+        let contents = try PKCS12.read(
+            PKCS12Samples.file([PKCS12Samples.safe([key])]), password: password)
+        #expect(contents.unknownKeys.count == (areTooMany ? 0 : 1))
+        #expect(contents.unreadableKeys.count == (areTooMany ? 1 : 0))
+    }
+
+    @Test("A file is malformed if it has a tag number that OpenSSL rejects, however many objects follow it")
+    func hugeTagNumber() throws {
+        // The primitive tag [2^32], without contents.
+        let tag: [UInt8] = [0x9F, 0x90, 0x80, 0x80, 0x80, 0, 0]
+        for count in [0, 20_000] {
+            let objects = tag + [[UInt8]](repeating: [5, 0], count: count).flatMap(\.self)
+            let value = try ASN1.encoded { coder in
+                coder.appendConstructedNode(identifier: .sequence) { $0.serializeRawBytes(objects) }
+            }
+            let bytes = try PKCS12Samples.file([
+                PKCS12Samples.safe([PKCS12Samples.bag("1.2.3.5", value: value)])
+            ])
+            #expect(PKCS12.inspect(bytes, password: password).verdict == .malformed, "\(count)")
+        }
+    }
+
+    @Test("The objects of all certificates of a file are counted together, with those inside extensions")
+    func objectsOfCertificates() throws {
+        /// A bag whose certificate consists of one extension with `count` names.
+        func bag(_ count: Int) throws -> [UInt8] {
+            let names = [[UInt8]](repeating: [0x82, 1, 0x61], count: count).flatMap(\.self)
+            let value = try ASN1.encoded { coder in
+                coder.appendConstructedNode(identifier: .sequence) { $0.serializeRawBytes(names) }
+            }
+            return try PKCS12FileBuilder.certificateBag(
+                ASN1.encoded { coder in try coder.sequence { try $0.octets(value) } })
+        }
+        for (first, second, expected) in [
+            (19_900, 0, nil), (20_000, 0, .objects), (10_000, 9_900, nil), (10_000, 10_000, .objects),
+        ] as [(Int, Int, PKCS12Limit?)] {
+            let bytes = try PKCS12Samples.file([
+                PKCS12Samples.safe([bag(first)]), PKCS12Samples.encryptedSafe([bag(second)]),
+            ])
+            #expect(verdict(bytes) == expected, "\(first) \(second)")
+        }
+        var limits = PKCS12Limits.standard
+        limits.bags *= 2
+        #expect(verdict(try PKCS12Samples.file([PKCS12Samples.safe([bag(20_000)])]), limits) == nil)
+    }
+
     @Test("The attributes of all bags of a file, encrypted or not, are counted together")
     func attributes() throws {
         func bag(_ count: Int) throws -> [UInt8] {

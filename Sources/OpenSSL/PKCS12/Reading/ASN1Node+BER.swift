@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import SwiftASN1
 
 // Files in practice are BER as often as DER, so everything here reads both. Errors of swift-asn1 become `PKCS12Error`
@@ -9,10 +8,16 @@ extension ASN1Node {
     ///
     /// - Throws: `malformed` for any other bytes; `refused` for more than `PKCS12Limits.objects` nested objects.
     static func parse(_ bytes: ArraySlice<UInt8>, at place: String) throws(PKCS12Error) -> ASN1Node {
-        guard unsafe bytes.withUnsafeBytes({ unsafe hasFewObjects($0) }) else {
+        // Parsing a million objects takes seconds. swift-asn1 parses tag numbers that OpenSSL rejects, so the objects
+        // after such a tag would not be counted.
+        let most = PKCS12Limits.objects
+        guard let count = unsafe bytes.withUnsafeBytes({ unsafe ObjectHeader.count(in: $0, most: most) })
+        else {
+            throw .malformed(place, expected: "one BER object")
+        }
+        guard count <= most else {
             throw .refused(
-                .objects,
-                reason: "refused: \(place) consists of more than \(PKCS12Limits.objects) ASN.1 objects")
+                .objects, reason: "refused: \(place) consists of more than \(most) ASN.1 objects")
         }
         do {
             return try BER.parse(bytes)
@@ -33,44 +38,11 @@ extension ASN1Node {
         return (try parse(bytes.prefix(count), at: place), bytes.count - count)
     }
 
-    /// Whether bytes contain at most `PKCS12Limits.objects` headers of objects. Parsing a million of them takes seconds.
-    private static func hasFewObjects(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var rest = unsafe bytes[...]
-        var found = 0
-        while unsafe !rest.isEmpty {
-            var cursor = unsafe UnsafeRawBufferPointer(rebasing: rest).bindMemory(to: UInt8.self).baseAddress
-            let start = unsafe cursor
-            var count = 0
-            var tag: CInt = 0
-            var tagClass: CInt = 0
-            let form = unsafe ASN1_get_object(&cursor, &count, &tag, &tagClass, rest.count)
-            guard form & 0x80 == 0, let start = unsafe start, let body = unsafe cursor else {
-                // The parser reports the error.
-                OpenSSLError.discardQueue()
-                return true
-            }
-            found += 1
-            guard found <= PKCS12Limits.objects else { return false }
-            let isConstructed = form & V_ASN1_CONSTRUCTED != 0
-            unsafe rest = unsafe rest.dropFirst(body - start + (isConstructed ? 0 : count))
-        }
-        return true
-    }
-
     /// Returns the number of octets of the first object, including its header. Nil if the bytes do not start with a
     /// valid header, or if the length is indefinite.
     static func objectCount(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        var cursor: UnsafePointer<UInt8>? = unsafe bytes.bindMemory(to: UInt8.self).baseAddress
-        var count = 0
-        var tag: CInt = 0
-        var tagClass: CInt = 0
-        let form = unsafe ASN1_get_object(&cursor, &count, &tag, &tagClass, bytes.count)
-        // The lowest bit marks an indefinite length, the highest an invalid header.
-        guard form & 0x81 == 0, let start = bytes.baseAddress, let body = unsafe cursor else {
-            OpenSSLError.discardQueue()
-            return nil
-        }
-        return unsafe UnsafeRawPointer(body) - start + count
+        guard let header = unsafe ObjectHeader(bytes), !header.isIndefinite else { return nil }
+        return header.length + header.contentLength
     }
 
     /// Returns an iterator over the children of a constructed node.

@@ -12,8 +12,14 @@ enum DecodedKey {
     /// The octets are a PrivateKeyInfo of a supported algorithm, but its contents are invalid.
     case damaged
 
-    /// Decodes a PrivateKeyInfo; nil if the octets are not a PrivateKeyInfo, as after decryption with a wrong password.
+    /// Decodes a PrivateKeyInfo. Nil if the octets are not a PrivateKeyInfo, as after decryption with a wrong password,
+    /// or if they consist of more than `PKCS12Limits.objects` objects.
     init?(_ info: SecretBytes) {
+        let most = PKCS12Limits.objects
+        guard unsafe info.withUnsafeBytes({ unsafe ObjectHeader.upperBound(in: $0, most: most) }) <= most
+        else {
+            return nil
+        }
         do {
             self = .usable(try PrivateKey(pkcs8: info))
         } catch {

@@ -63,6 +63,7 @@ struct SafeContentsParser {
     private(set) var oddAttributeCount = 0
     private var bagCount = 0
     private var attributeCount = 0
+    private var certificateObjectCount = 0
 
     /// Creates a parser with all counts zero.
     ///
@@ -175,7 +176,9 @@ struct SafeContentsParser {
         case OID.certBag:
             let (kind, value) = try typedValue(content, at: place)
             guard kind == OID.x509Certificate else { return .other(.certificate(type: kind)) }
-            return .certificate(Array(try value.octets(at: "\(place), certificate")))
+            let der = Array(try value.octets(at: "\(place), certificate"))
+            try count(objectsOf: der)
+            return .certificate(der)
         case OID.crlBag:
             return .other(.revocationList)
         case OID.secretBag:
@@ -185,6 +188,20 @@ struct SafeContentsParser {
                 .secret(type: try fields.required("a type", at: place).objectIdentifier(at: place)))
         default:
             return .other(.unknown(type: type))
+        }
+    }
+
+    /// Counts the objects of a certificate, because describing very many names or extensions takes seconds.
+    ///
+    /// - Throws: `refused` if the certificates of the file have too many objects.
+    private mutating func count(objectsOf certificate: [UInt8]) throws(PKCS12Error) {
+        let most = limits.certificateObjects
+        certificateObjectCount += unsafe certificate.withUnsafeBytes {
+            unsafe ObjectHeader.upperBound(in: $0, most: most)
+        }
+        guard certificateObjectCount <= most else {
+            throw .refused(
+                .objects, reason: "refused: the certificates consist of more than \(most) ASN.1 objects")
         }
     }
 
