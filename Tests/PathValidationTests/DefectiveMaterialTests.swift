@@ -265,7 +265,8 @@ struct DefectiveMaterialTests {
             let input = VerifierRun.Input(
                 leaf: leaf, anchors: [root.certificate], untrusted: [new.certificate, old.certificate],
                 path: [leaf, new.certificate, root.certificate],
-                lists: [try new.list([], [points[0]]), try old.list([], [point])], date: TestAuthority.now)
+                lists: [try new.list([], [points[0]]), try old.list([], [point])], requiresLists: true,
+                date: TestAuthority.now)
             return VerificationObjects().withoutForgeries(input).count
         }
         #expect(try remaining(points[0]) == 1)

@@ -1,9 +1,10 @@
 import Foundation
 import KeySharing
 import OpenSSL
-import PathValidation
 import TestSupport
 import Testing
+
+@testable import PathValidation
 
 @Suite("Signers of lists outside the path", .timeLimit(.minutes(10)))
 struct ListSignerTests: RevocationListSuite {
@@ -121,6 +122,120 @@ struct ListSignerTests: RevocationListSuite {
             try forger.authority("Root", key: root.key, serial: [UInt8($0 + 10)])
         }
         #expect(outcomes([try root.list()], untrusted: forged) == [.passed])
+    }
+
+    @Test(
+        "Forged certificates with the name and the key of the anchor's issuer do not use up the limit either")
+    func issuerOfAnchor() throws {
+        let authority = try root.authority("Authority", serial: [6])
+        let forger = try TestAuthority.root("Root")
+        for usage in [[.keyCertSign, .cRLSign], .keyCertSign] as [KeyUsage] {
+            let forged = try (0..<70).map { number in
+                try forger.authority("Root", key: root.key, serial: [UInt8(number + 10)]) {
+                    $0.keyUsage = usage
+                }
+            }
+            for (entries, outcome) in [([], Verification.Outcome.passed), ([entry(6, reason: 1)], .failed)] {
+                var trial = Trial(
+                    trusted: [authority.certificate], untrusted: (forged + [root]).map(\.certificate),
+                    lists: [try authority.list(), try root.list(entries)])
+                trial.allowsPartialChain = true
+                let check = trial.validate(try authority.leaf()).verification.check(.revocation)
+                #expect(check.outcome == outcome, "\(check.explanation)")
+            }
+        }
+    }
+
+    @Test("A forged certificate does not displace that of the anchor's issuer, which is not self-signed")
+    func displacedIssuer() throws {
+        let top = try root.authority("Top", serial: [5])
+        let authority = try top.authority("Authority", serial: [6])
+        let forger = try TestAuthority.root("Root")
+        let forged = try forger.authority("Top", key: top.key, serial: [7]) { $0.keyUsage = [.keyCertSign] }
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(top.certificate.subject)]
+        }
+        let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]
+        for untrusted in [[forged, top], [top, forged]] {
+            var trial = Trial(
+                trusted: [authority.certificate], untrusted: untrusted.map(\.certificate),
+                lists: [try authority.list(), try top.list(entries, [EncodedExtension.indirect])])
+            trial.allowsPartialChain = true
+            let check = trial.validate(leaf).verification.check(.revocation)
+            #expect(check.outcome == .failed, "\(check.explanation)")
+        }
+    }
+
+    /// The certificate in 108 encodings, which differ in the lengths outside the signed part.
+    private static func encodings(of certificate: Certificate) throws -> [Certificate] {
+        func element(_ tag: UInt8, _ contents: [UInt8], _ count: Int) -> [UInt8] {
+            let length = (0..<count).reversed().map {
+                UInt8(truncatingIfNeeded: contents.count >> (8 * $0))
+            }
+            let header = count == 0 ? [UInt8(contents.count)] : [0x80 | UInt8(count)] + length
+            return [tag] + header + contents
+        }
+        let der = certificate.der
+        // The signed part begins after the tag and three octets of length, and has more than 127 octets.
+        try #require(der[1] == 0x82 && der[5] > 0x80)
+        let start = 6 + Int(der[5] & 0x7F)
+        let end = der[6..<start].reduce(0) { $0 << 8 | Int($1) } + start
+        let algorithm = Array(der[(end + 2)..<(end + 2 + Int(der[end + 1]))])
+        let signature = Array(der[(end + algorithm.count + 4)...])
+        var encodings: [Certificate] = []
+        for (first, second, third) in (0..<108).map({ ($0 % 6, $0 / 6 % 6, 2 + $0 / 36) }) {
+            let rest = element(0x30, algorithm, first) + element(0x03, signature, second)
+            encodings.append(try Certificate(der: element(0x30, Array(der[4..<end]) + rest, third)))
+        }
+        #expect(Set(encodings).count == 108 && encodings.contains(certificate))
+        return encodings
+    }
+
+    @Test("Encodings of one certificate that differ outside its signed part count as one signer")
+    func encodings() throws {
+        let authority = try root.authority("Authority", serial: [6])
+        let renewed = try root.authority("Authority", serial: [8])
+        let leaf = try authority.leaf()
+        let lists = [try root.list(), try authority.list()]
+        let revoking = [try renewed.list([entry(9, reason: 1)])]
+        for others in [
+            [renewed.certificate] + (try Self.encodings(of: authority.certificate)),
+            [authority.certificate] + (try Self.encodings(of: renewed.certificate)),
+        ] {
+            for (lists, outcome) in [(lists, Verification.Outcome.passed), (lists + revoking, .failed)] {
+                let trial = Trial(trusted: [root.certificate], untrusted: others, lists: lists)
+                let check = trial.validate(leaf).verification.check(.revocation)
+                #expect(check.outcome == outcome, "\(check.explanation)")
+            }
+        }
+    }
+
+    @Test("Many forged certificates with the names of signers take linear time")
+    func manyForged() throws {
+        let stranger = try TestAuthority.root("Stranger") { $0.serialNumber = [1, 0, 1] }
+        let below = try stranger.authority("Root", serial: [1, 0, 1])
+        let pool = RevocationPool(lists: [try root.list()])
+        func time(_ count: Int) throws -> Double {
+            let forged = try [below, stranger].flatMap { authority -> [Certificate] in
+                let der = authority.certificate.der
+                let serial = try #require(der.firstRange(of: [0x02, 0x03, 0x01, 0x00, 0x01]))
+                return try (0..<count).map { number -> Certificate in
+                    var der = der
+                    der[serial.upperBound - 2] = UInt8(number >> 8)
+                    der[serial.upperBound - 1] = UInt8(number & 255)
+                    return try Certificate(der: der)
+                }
+            }
+            let certificates = CertificatePool(trusted: [root.certificate], untrusted: forged)
+            return processorTime {
+                let material = pool.material(
+                    for: [leaf, root.certificate], certificates, at: TestAuthority.now, .init(),
+                    VerificationObjects())
+                #expect(material.listSigners == [] && material.refusal == nil)
+            }
+        }
+        // Quadratic time would be 64 times as long.
+        #expect(try time(2_400) < 24 * time(300))
     }
 
     @Test("The time of a search also limits the signatures of possible signers")

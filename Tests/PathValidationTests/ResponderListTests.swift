@@ -17,11 +17,8 @@ struct ResponderListTests {
         leaf = try authority.leaf()
     }
 
-    /// The check of a good response by a responder with the serial number 7.
-    private func check(
-        _ lists: [EncodedRevocationList], _ extensions: [CertificateExtension] = [],
-        untrusted: [TestAuthority] = []
-    ) throws -> Verification.Outcome {
+    /// A good response by a responder with the serial number 7.
+    private func response(_ extensions: [CertificateExtension] = []) throws -> StatusResponse {
         let key = try PrivateKey.generate(.p256)
         let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
             $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
@@ -33,19 +30,32 @@ struct ResponderListTests {
         let response = try responder.statusResponse(
             to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
         ) { _ in .good }
+        return try StatusResponse(der: response)
+    }
+
+    /// The check of a good response by a responder with the serial number 7.
+    private func check(
+        _ lists: [EncodedRevocationList], _ extensions: [CertificateExtension] = [],
+        untrusted: [TestAuthority] = []
+    ) throws -> Verification.Outcome {
         var trial = Trial(
             trusted: [root.certificate], untrusted: ([authority] + untrusted).map(\.certificate),
-            lists: lists, responses: [try StatusResponse(der: response)])
+            lists: lists, responses: [try response(extensions)])
         trial.configure = { $0.securityLevel = 2 }
         return trial.validate(leaf).verification.check(.revocation).outcome
     }
 
+    /// A list whose signature is too weak for security level 2.
+    private func weakList(_ entries: [CertificateRevocationList.Entry]) throws -> EncodedRevocationList {
+        let list = try authority.issuer.revocationList(
+            entries, thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end, number: [2],
+            digest: .sha1)
+        return try EncodedRevocationList(der: list.der)
+    }
+
     @Test("A list with a weak signature can revoke a responder", arguments: [false, true])
     func weak(isRevoked: Bool) throws {
-        let list = try authority.issuer.revocationList(
-            isRevoked ? [TestAuthority.entry([7])] : [], thisUpdate: TestAuthority.start,
-            nextUpdate: TestAuthority.end, number: [2], digest: .sha1)
-        let outcome = try check([try EncodedRevocationList(der: list.der)])
+        let outcome = try check([try weakList(isRevoked ? [TestAuthority.entry([7])] : [])])
         #expect(outcome == (isRevoked ? .unsettled : .passed))
     }
 
@@ -57,5 +67,32 @@ struct ResponderListTests {
         let point = EncodedExtension.listSigner(signer.certificate.subject)
         let outcome = try check(lists, [point], untrusted: [signer])
         #expect(outcome == (isRevoked ? .unsettled : .passed))
+    }
+
+    @Test("The response of a revoked responder settles nothing, whenever the time of the search ends")
+    func time() throws {
+        let forger = try TestAuthority.root("Authority")
+        var material = RevocationMaterial()
+        material.isRequired = true
+        // The time is read for each signature after the first 64. The search for the responder is the last one.
+        material.lists =
+            try (0..<70).map { try forger.list(number: [UInt8($0)]) }
+            + [try weakList([TestAuthority.entry([7])])]
+        material.responses = [try response()]
+        var verifier = CertificateVerifier()
+        verifier.securityLevel = 2
+        let path = CertificatePath(
+            leaf, issuers: [authority.certificate, root.certificate], isAnchored: true)
+        for limit in 0..<12 {
+            let objects = VerificationObjects()
+            var reads = 0
+            objects.beginSearch {
+                reads += 1
+                return reads > limit
+            }
+            let check = verifier.verify(path, with: material, at: TestAuthority.now, using: objects)
+                .check(.revocation)
+            #expect(check.outcome == .unsettled, "\(limit): \(check.explanation)")
+        }
     }
 }

@@ -109,14 +109,14 @@ struct RevocationPoolTests {
         }
     }
 
-    @Test("Forged lists do not use up the limits")
+    @Test("Forged lists and copies do not use up the limits")
     func forgedLists() throws {
         let forger = try TestAuthority.root("Root")
         let forged = try (0..<5).map { try forger.list(number: [$0]) }
         var trial = Trial(trusted: [root.certificate], untrusted: [forger.certificate])
         trial.limits.lists = 2
         for (entries, outcome) in [([], Verification.Outcome.passed), ([TestAuthority.entry([9])], .failed)] {
-            trial.lists = forged + [try root.list(entries)]
+            trial.lists = try forged + (0..<5).map { _ in try root.list(entries) }
             #expect(trial.validate(try root.leaf()).verification.check(.revocation).outcome == outcome)
         }
     }

@@ -268,7 +268,7 @@ package struct StatusResponse: Sendable, Hashable {
         let end = nextUpdate ?? thisUpdate + openEndedLife
         let known =
             status == V_OCSP_CERTSTATUS_REVOKED && reason != OCSP_REVOKED_STATUS_NOSTATUS ? Int(reason) : nil
-        // A later response can only lift a hold.
+        // Only a hold can be lifted later.
         let isFinal = status == V_OCSP_CERTSTATUS_REVOKED && known != Int(CRL_REASON_CERTIFICATE_HOLD)
         if end < date, !isFinal { return .unusable("it expired on \(end.ISO8601Format())") }
         switch status {

@@ -170,6 +170,15 @@ package struct Certificate: Sendable {
         return urls ?? []
     }
 
+    /// The SHA-256 of the part that the issuer signed, re-encoded. Unlike ``sha256``, it is the same for all encodings
+    /// of the certificate with a correct signature. Each call parses the certificate again.
+    package var signedPart: [UInt8] {
+        let part = try? unsafe withFields { certificate in
+            unsafe OpenSSLASN1.der(certificate) { unsafe i2d_re_X509_tbs($0, $1) }
+        }
+        return part.flatMap { $0.isEmpty ? nil : Digest.sha256($0) } ?? sha256
+    }
+
     /// Calls `body` with a new C certificate (`X509`) and frees it afterwards. Only its fields can be read: its key is
     /// not loaded, and its extensions are not checked.
     func withFields<Result>(_ body: (OpaquePointer) -> Result) throws(CertificateError) -> Result {

@@ -63,15 +63,13 @@ package struct CertificateVerifier: Sendable {
             let others = path.certificates.dropFirst().dropLast(path.isAnchored ? 1 : 0)
             var input = VerifierRun.Input(
                 leaf: leaf, anchors: anchors, untrusted: others + search.otherSigners,
-                path: path.certificates, lists: search.lists, date: date)
+                path: path.certificates, lists: search.lists, requiresLists: !search.lists.isEmpty,
+                date: date)
             input.lists = objects.withoutForgeries(input)
             run = try VerifierRun(self, input, objects)
             run.addFindingsAboutListSigners(search)
             run.addRevocations(search)
             run.addUnusableLists(search, objects)
-            if objects.hasOmittedListSignatures {
-                run.omission = "verifying the signatures of the revocation lists takes too long"
-            }
         } catch {
             run = VerifierRun(failure: error)
         }

@@ -27,6 +27,16 @@ extension PublicKey {
         }
     }
 
+    /// Whether the algorithm has no parameters that the owner of the key can choose, such as a curve or its base point.
+    package var hasStandardParameters: Bool {
+        switch type {
+        case .rsa, .ed25519, .ed448: true
+        // The parameters of a named curve are an OBJECT IDENTIFIER (RFC 5480, 2.1.1).
+        case .ec: algorithmParameters?.first == 0x06
+        default: false
+        }
+    }
+
     /// The second field of the `AlgorithmIdentifier` (RFC 5280, 4.1.1.2) in DER; nil if it is absent.
     private var algorithmParameters: [UInt8]? {
         guard let root = try? DER.parse(spki), case .constructed(let fields) = root.content,

@@ -1,12 +1,17 @@
 internal import COpenSSL
 
 extension VerifierRun {
-    /// Adds the revocations in lists that OpenSSL did not consult.
+    /// Adds the revocations in lists that OpenSSL did not consult. A final revocation replaces OpenSSL's finding, which can
+    /// be a hold.
     mutating func addRevocations(_ search: RevocationSearch) {
         for depth in chain.indices.dropLast() {
-            guard !problems.contains(where: { $0.isRevoked && $0.depth == depth }),
-                let lookup = search.revocation(of: chain[depth]), let revocation = lookup.revocation
-            else { continue }
+            guard let lookup = search.revocation(of: chain[depth]), let revocation = lookup.revocation else {
+                continue
+            }
+            if problems.contains(where: { $0.isRevoked && $0.depth == depth }) {
+                guard !revocation.isHold else { continue }
+                removeRevocation(at: depth)
+            }
             add(lookup, revocation, at: depth)
         }
     }
@@ -38,8 +43,8 @@ extension VerifierRun {
         }
     }
 
-    /// The lookups at a depth in lists that OpenSSL should have consulted. It also consults a forged list, whose signer
-    /// can have a certificate that no authority issued.
+    /// The lookups at a depth in lists that OpenSSL should have consulted. It also consults a list whose signer it does
+    /// not accept, and can take another certificate for the signer.
     private func trustedLookups(at depth: Int, _ objects: VerificationObjects) -> [Lookup] {
         let isTrusted = trustsLists(at: depth)
         return (consulted[depth] ?? []).filter { lookup in

@@ -16,6 +16,8 @@ struct VerifierRun {
         var path: [Certificate]
         /// The lists that may cover a certificate of the chain.
         var lists: [EncodedRevocationList]
+        /// Whether each certificate requires a list, even if `lists` is empty.
+        var requiresLists: Bool
         /// The time of the verification.
         var date: Date
     }
@@ -38,8 +40,6 @@ struct VerifierRun {
     private(set) var consulted: [Int: [Lookup]] = [:]
     /// Whether the chain reached a trust anchor. If not, the checks along the chain are incomplete.
     private(set) var isComplete = false
-    /// The reason why some lists were not searched; nil if all were.
-    var omission: String?
     /// Whether the verifier was not called, because it would take too long.
     private(set) var isRefused = false
 
@@ -105,7 +105,7 @@ struct VerifierRun {
         guard unsafe X509_STORE_CTX_init(context, store, leaf, untrusted) == 1 else {
             throw .draining(.malformed, "preparing to verify")
         }
-        if !input.lists.isEmpty { unsafe X509_STORE_CTX_set0_crls(context, lists) }
+        if input.requiresLists { unsafe X509_STORE_CTX_set0_crls(context, lists) }
         unsafe Self.configure(X509_STORE_CTX_get0_param(context), verifier, input)
         withExtendedLifetime(observer) {
             unsafe observer.watch(context)
@@ -152,7 +152,7 @@ struct VerifierRun {
     /// Replaces the errors of lists with the error that no list was found, for each certificate whose issuers have no
     /// list in `input`. OpenSSL reports the defects of any other list instead, for example of an indirect list.
     private mutating func discardForeignLists(_ input: Input, _ objects: VerificationObjects) {
-        guard !input.lists.isEmpty else { return }
+        guard input.requiresLists else { return }
         let signers = Set(input.lists.map(\.issuerKey))
         for depth in chain.indices {
             let keys = objects.listSignerKeys(of: chain[depth])
@@ -175,6 +175,12 @@ struct VerifierRun {
             code: Int(X509_V_ERR_CRL_PATH_VALIDATION_ERROR),
             reason: "its revocation list is unusable: \(reason)", depth: depth, subject: chain[depth].subject)
         if !problems.contains(problem) { problems.append(problem) }
+    }
+
+    /// Removes OpenSSL's error that the certificate at a depth is revoked, and the consulted lists that revoke it.
+    mutating func removeRevocation(at depth: Int) {
+        problems.removeAll { $0.isRevoked && $0.depth == depth }
+        consulted[depth]?.removeAll { $0.revocation != nil }
     }
 
     /// Adds the revocation of the certificate at a depth by a list that OpenSSL did not consult.
@@ -220,7 +226,7 @@ struct VerifierRun {
         var flags = Int(X509_V_FLAG_POLICY_CHECK)
         if verifier.isStrict { flags |= Int(X509_V_FLAG_X509_STRICT) }
         if verifier.allowsPartialChain { flags |= Int(X509_V_FLAG_PARTIAL_CHAIN) }
-        if !input.lists.isEmpty {
+        if input.requiresLists {
             flags |= Int(
                 X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL | X509_V_FLAG_EXTENDED_CRL_SUPPORT
                     | X509_V_FLAG_USE_DELTAS)

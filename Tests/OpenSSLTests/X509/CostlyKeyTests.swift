@@ -41,6 +41,27 @@ struct CostlyKeyTests {
         }
     }
 
+    @Test("A key with parameters of more than 20,000 objects is not loaded", arguments: [20_000, 20_001])
+    func manyObjects(count: Int) throws {
+        let info = try ASN1.encoded { coder in
+            try coder.sequence { info in
+                info.appendPrimitiveNode(identifier: .integer) { $0 += [0] }
+                try info.sequence { algorithm in
+                    try algorithm.serialize(ASN1ObjectIdentifier(dotRepresentation: OID.dsa))
+                    try algorithm.sequence { parameters in
+                        // The sequence is an object, too.
+                        for _ in 1..<count {
+                            parameters.appendPrimitiveNode(identifier: .integer) { $0 += [1] }
+                        }
+                    }
+                }
+                try info.serialize(ASN1OctetString(contentBytes: [2, 1, 1]))
+            }
+        }
+        let error = #expect(throws: CertificateError.self) { try PrivateKey(pkcs8: SecretBytes(info)) }
+        #expect((error?.code == .costlyKey(oid: OID.dsa)) == (count > 20_000))
+    }
+
     @Test("An RSA key with a public exponent above 256 bits is not loaded", arguments: [32, 33])
     func publicExponent(octets: Int) throws {
         let key = try PrivateKey.generate(.rsa(bits: 2048)).publicKey
@@ -67,7 +88,7 @@ struct CostlyKeyTests {
         arguments: [(384, 384, true), (385, 384, false), (384, 385, false)])
     func publicDSA(modulus: Int, number: Int, isLoaded: Bool) throws {
         let key = try PublicKey(spki: CostlyKey.dsa(modulus: modulus, number: number))
-        #expect(key.type == .dsa && key.isLoadable == isLoaded)
+        #expect(key.type == .dsa && key.isLoadable == isLoaded && !key.hasStandardParameters)
         #expect(key.bits == (isLoaded ? 3072 : 0))
     }
 
@@ -183,7 +204,7 @@ struct CostlyKeyTests {
             #expect((key != nil) == isLoaded)
         }
         let key = try PublicKey(spki: CostlyKey.spki(curve, point))
-        #expect(key.bits == (isLoaded ? 256 : 0))
+        #expect(key.bits == (isLoaded ? 256 : 0) && !key.hasStandardParameters)
     }
 
     @Test("A key with a compressed point on a named curve is loaded")
@@ -191,7 +212,8 @@ struct CostlyKeyTests {
         let point = CostlyKey.generator(isCompressed: true)
         let key = try PrivateKey(pkcs8: SecretBytes(CostlyKey.ec(CostlyKey.named, point)))
         #expect(key.type == .ec(curve: "P-256"))
-        #expect(try PublicKey(spki: CostlyKey.spki(CostlyKey.named, point)).bits == 256)
+        let publicKey = try PublicKey(spki: CostlyKey.spki(CostlyKey.named, point))
+        #expect(publicKey.bits == 256 && publicKey.hasStandardParameters)
     }
 }
 

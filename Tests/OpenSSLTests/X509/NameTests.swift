@@ -63,6 +63,30 @@ struct NameTests {
         #expect(numeric.commonName == "1" && wide.commonName == "\u{141}")
     }
 
+    @Test("Names that differ only in case and spaces match, and so do sets in another order")
+    func matching() throws {
+        let name = try DistinguishedName([.init("O", "Path Tests"), .init("CN", "Root \u{C4}")])
+        let other = try DistinguishedName([.init("O", " path  TESTS "), .init("CN", "rOOT\t\u{C4}")])
+        #expect(name != other && name.matchingKey == other.matchingKey)
+        let (country, common): ([UInt8], [UInt8]) = ([0x55, 0x04, 0x06], [0x55, 0x04, 0x03])
+        let set = try multiValued([(country, "US"), (common, "A")])
+        #expect(try set.matchingKey == multiValued([(common, "a"), (country, "us")]).matchingKey)
+        for different in [
+            [.init("C", "US"), .init("CN", "A")], [.init("CN", "A"), .init("C", "US")],
+            [.init("CN", "AUS")], [.init("O", "A")], [],
+        ] as [[DistinguishedName.Attribute]] {
+            #expect(try DistinguishedName(different).matchingKey != set.matchingKey, "\(different)")
+        }
+    }
+
+    @Test("Names with the same 32 bits of OpenSSL's hash do not match")
+    func collision() throws {
+        // openssl x509 -subject_hash prints 824a5419 for both.
+        let name = try DistinguishedName([.init("O", "Att"), .init("CN", "Victim 138")])
+        let other = try DistinguishedName([.init("O", "Evil"), .init("CN", "aaaabcanva")])
+        #expect(name.matchingKey != other.matchingKey)
+    }
+
     @Test(
         "The attributes of RFC 4514 have its short names, and identifiers without a name are shown as numbers"
     )

@@ -110,9 +110,20 @@ package final class EncodedRevocationList: Sendable {
     }
 
     /// Whether a key (`EVP_PKEY`) created the signature of the list. Its entries may be malformed.
-    func isSigned(by key: OpaquePointer?) -> Bool {
-        guard let der = try? load(), let parts = try? RevocationListParts(der) else { return false }
+    ///
+    /// - Throws: The errors of `load`.
+    func isSigned(by key: OpaquePointer?) throws(CertificateError) -> Bool {
+        let der = try load()
+        guard let parts = try? RevocationListParts(der) else { return false }
         return (try? unsafe parts.isSigned(in: der, by: key)) ?? false
+    }
+
+    /// The SHA-256 of the part that the issuer signed. It is the same for all encodings of the list with a correct signature.
+    ///
+    /// - Throws: `malformed`; the errors of `load`.
+    package func signedPart() throws(CertificateError) -> [UInt8] {
+        let der = try load()
+        return Digest.sha256(der[try RevocationListParts(der).signed])
     }
 
     /// A C list (`X509_CRL`) with its entries, owned by the caller.

@@ -18,8 +18,9 @@ struct RevocationListParts {
     /// The digest of the signature (``DigestStrength``).
     let digest: CInt
 
-    /// The positions of the signed part, the signature's algorithm and the signature.
-    private let signed: Range<Int>
+    /// The position of the signed part.
+    let signed: Range<Int>
+    /// The positions of the signature's algorithm and the signature.
     private let algorithm: Range<Int>
     private let signature: Range<Int>
     /// The extensions of the list.

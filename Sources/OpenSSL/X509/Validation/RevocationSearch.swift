@@ -127,24 +127,26 @@ package struct RevocationSearch {
             }
     }
 
-    /// Whether a later list lifts a hold: a complete list without the certificate that replaces the list with the hold,
-    /// or a current delta list with removeFromCRL. An authority above the certificate, or the signer of the hold, must
-    /// have signed it.
+    /// Whether a later list lifts a hold: a current delta list with removeFromCRL, or a complete list without the
+    /// certificate that replaces the list with the hold. An authority above the certificate, or the signer of the hold,
+    /// must have signed it before the certificate expired: expired certificates are also removed (RFC 5280 5.3.1).
     private func isLifted(
         hold: VerifierRun.Lookup, of certificate: Certificate, _ findings: [Finding]
     ) -> Bool {
         let trusted = authorities(above: certificate) + [hold.signer].compactMap(\.self)
         let isRemoved = findings.contains { finding in
             guard case .removed = finding.entry else { return false }
-            return !finding.isWeak && finding.list.isCurrent(at: date)
-                && finding.list.isNewer(than: hold.list)
-                && finding.list.issuerKey == hold.list.issuerKey && finding.list.scope == hold.list.scope
+            let list = finding.list
+            return !finding.isWeak && list.isCurrent(at: date) && list.isNewer(than: hold.list)
+                && list.issuerKey == hold.list.issuerKey && list.scope == hold.list.scope
+                && list.keeps(certificate) && !objects.hasUnknownCriticalExtension(list)
                 && trusted.contains(finding.signer)
         }
         if isRemoved { return true }
         let containing = Set(findings.map { ObjectIdentifier($0.list) })
         return lists.contains { list in
             !list.isDelta && list.thisUpdate <= date && list.replaces(hold.list)
+                && list.keeps(certificate)
                 && objects.covers(list, certificate) && !containing.contains(ObjectIdentifier(list))
                 && trusted.contains { isSigned(list, by: $0) } && !objects.hasUnknownCriticalExtension(list)
                 && objects.entry(of: certificate, in: list)?.isAbsent == true
@@ -191,16 +193,15 @@ package struct RevocationSearch {
     /// The reasons why lists that cover a certificate of the path are unusable, because they may revoke it.
     ///
     /// A list is ignored if another one replaces it: a list that OpenSSL consulted and an authority above the certificate
-    /// signed, or a usable list of the same signer. It is also ignored if it is not authentic, and OpenSSL consulted
-    /// another list or the signature is too weak.
+    /// signed, or a usable list of the same signer. It is also ignored if it is not authentic, because anyone can
+    /// create such a list.
     func defects(ofListsCovering certificate: Certificate, consulted: [VerifierRun.Lookup]) -> [String] {
         let authorities = authorities(above: certificate)
         let known = consulted.filter { $0.signer.map(authorities.contains) ?? false }.map(\.list)
-        let candidates = unusableLists.map { ($0, false) } + weakLists.map { ($0.list, true) }
-        return candidates.compactMap { list, isWeak in
-            guard objects.covers(list, certificate), let reason = objects.defect(of: list) else { return nil }
-            if consulted.isEmpty, !isWeak { return reason }
-            guard list.thisUpdate <= date, !known.contains(where: { $0.replaces(list) }) else { return nil }
+        return (unusableLists + weakLists.map(\.list)).compactMap { list in
+            guard objects.covers(list, certificate), let reason = objects.defect(of: list),
+                list.thisUpdate <= date, !known.contains(where: { $0.replaces(list) })
+            else { return nil }
             let signers = signers(of: list)
             return signers.isEmpty || isReplaced(list, of: signers, covering: certificate) ? nil : reason
         }
@@ -219,6 +220,9 @@ package struct RevocationSearch {
     }
 
     // MARK: - Signers
+
+    /// Whether a known certificate with the issuer's name signed a list. None of these is revoked.
+    func isAuthentic(_ list: EncodedRevocationList) -> Bool { !signers(of: list).isEmpty }
 
     /// The certificates that signed a list; empty if it is not authentic.
     private func signers(of list: EncodedRevocationList) -> [Certificate] {

@@ -67,7 +67,9 @@ struct RevocationVerdict {
                 }
             }
         }
-        check = Self.check(run, material, search, answers)
+        // The search for a responder's revocation can omit signatures, too.
+        let omission = material.refusal ?? objects.omittedListSignatures
+        check = Self.check(run, material, search, answers, omission)
         problems = answers.revoked.sorted { $0.key < $1.key }.filter { depth, _ in
             !run.problems.contains { $0.isRevoked && $0.depth == depth }
         }.map { depth, revocation in
@@ -76,28 +78,31 @@ struct RevocationVerdict {
     }
 
     /// Derives the outcome from OpenSSL's findings and the answers of the OCSP responses.
+    ///
+    /// - Parameter omission: The reason why not all lists were searched; nil if they were.
     private static func check(
-        _ run: VerifierRun, _ material: RevocationMaterial, _ search: RevocationSearch, _ answers: Answers
+        _ run: VerifierRun, _ material: RevocationMaterial, _ search: RevocationSearch, _ answers: Answers,
+        _ omission: String?
     ) -> Verification.Check {
         let found = run.problems.filter { $0.kind == .revocation }
         let failures =
             answers.revocations
             + found.filter { problem in
                 if problem.code == Int(X509_V_ERR_CERT_REVOKED) { return true }
-                return !answers.good.contains(problem.depth) && !isMissing(problem, in: run.chain)
+                return !answers.good.contains(problem.depth) && !isMissing(problem)
                     && !isAnchor(problem.depth, of: run)
             }.map(\.description)
         guard failures.isEmpty else {
             return .init(.revocation, .failed, failures.joined(separator: "; "))
         }
         // The lists that were not searched might revoke any certificate, also one with a good response.
-        if let reason = material.refusal ?? run.omission {
-            return .init(.revocation, .unsettled, reason)
+        if let omission {
+            return .init(.revocation, .unsettled, omission)
         }
         guard run.isComplete else { return .init(.revocation, .notChecked, "the chain is incomplete") }
         let last = run.chain.count - 1
         let missing = found.filter {
-            isMissing($0, in: run.chain) && !answers.good.contains($0.depth) && !isAnchor($0.depth, of: run)
+            isMissing($0) && !answers.good.contains($0.depth) && !isAnchor($0.depth, of: run)
         }
         let forgotten = run.chain.indices.dropLast().filter {
             !answers.good.contains($0) && Self.isForgotten(run.chain[$0], by: run.consulted[$0] ?? [])
@@ -130,22 +135,18 @@ struct RevocationVerdict {
         run.isComplete && depth > 0 && depth == run.chain.count - 1
     }
 
-    /// Whether the error means that no list covers the certificate. A list of user certificates, for example, does not
-    /// cover the anchor that signed it.
-    private static func isMissing(_ problem: Verification.Problem, in chain: [Certificate]) -> Bool {
-        problem.code == Int(X509_V_ERR_UNABLE_TO_GET_CRL)
-            || problem.code == Int(X509_V_ERR_DIFFERENT_CRL_SCOPE)
-                && (problem.depth == 0 || problem.depth == chain.count - 1)
+    /// Whether the error means that no list shows that the certificate is not revoked. A list of user certificates, for
+    /// example, does not cover an authority. If a signature is wrong, OpenSSL took another certificate for the signer
+    /// of an authentic list (``VerificationObjects/withoutForgeries(_:)``).
+    private static func isMissing(_ problem: Verification.Problem) -> Bool {
+        [X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_DIFFERENT_CRL_SCOPE, X509_V_ERR_CRL_SIGNATURE_FAILURE]
+            .contains(CInt(truncatingIfNeeded: problem.code))
     }
 
     /// Whether a revocation of the certificate may have been removed from all consulted lists, because they were issued
     /// after it expired (RFC 5280 3.3). With the extension expiredCertsOnCRL (X.509), such revocations remain.
     private static func isForgotten(_ certificate: Certificate, by lookups: [VerifierRun.Lookup]) -> Bool {
-        !lookups.isEmpty
-            && lookups.allSatisfy { lookup in
-                lookup.list.thisUpdate > certificate.notAfter
-                    && lookup.list.keepsExpiredSince.map { $0 > certificate.notAfter } ?? true
-            }
+        !lookups.isEmpty && lookups.allSatisfy { !$0.list.keeps(certificate) }
     }
 
     /// A note about each issuer of weak lists, without duplicates.
@@ -174,6 +175,8 @@ struct RevocationVerdict {
             if near.isEmpty {
                 search.weakLists.contains { keys.contains($0.list.issuerKey) }
                     ? "no other list of that issuer was provided" : "no list of that issuer was provided"
+            } else if !near.contains(where: search.isAuthentic) {
+                "no known certificate of that issuer signed the lists with its name"
             } else if near.allSatisfy(\.isDelta) {
                 "only a delta list was provided, which requires the complete list"
             } else {

@@ -47,20 +47,19 @@ extension VerificationObjects {
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
     /// verifies the signature, and would not try another one afterwards.
     ///
-    /// A list is removed if no known certificate of its issuer signed it, but such a certificate signed another list of
-    /// that issuer; and if only a certificate outside the path signed it, but one on the path signed a current list with
-    /// the same scope. Revocations in removed lists can be found afterwards.
+    /// A list is removed if no known certificate of its issuer signed it; and if only a certificate outside the path
+    /// signed it, but one on the path signed a current list with the same scope. Revocations in removed lists that are
+    /// authentic can be found afterwards.
     func withoutForgeries(_ input: VerifierRun.Input) -> [EncodedRevocationList] {
-        guard input.lists.count > 1 else { return input.lists }
+        let path = Dictionary(grouping: input.path, by: \.subject.matchingKey)
+        let untrusted = Dictionary(grouping: input.untrusted, by: \.subject.matchingKey)
         var removed: Set<ObjectIdentifier> = []
-        for (key, group) in Dictionary(grouping: input.lists, by: \.issuerKey) where group.count > 1 {
-            let isIssuer = { (certificate: Certificate) in certificate.subject.matchingKey == key }
-            let onPath = input.path.filter(isIssuer)
-            let others = input.untrusted.filter { isIssuer($0) && !onPath.contains($0) }
+        for (key, group) in Dictionary(grouping: input.lists, by: \.issuerKey) {
+            let onPath = path[key] ?? []
+            let others = (untrusted[key] ?? []).filter { !onPath.contains($0) }
             let own = group.filter { list in onPath.contains { isSigned(list, by: $0) } }
             let rest = group.filter { list in !own.contains { $0 === list } }
             let foreign = rest.filter { list in others.contains { isSigned(list, by: $0) } }
-            guard !own.isEmpty || !foreign.isEmpty else { continue }
             let current = own.filter { $0.isCurrent(at: input.date) }
             for list in rest {
                 let isForeign = foreign.contains { $0 === list }
@@ -71,11 +70,20 @@ extension VerificationObjects {
                 }
             }
         }
-        return input.lists.filter { !removed.contains(ObjectIdentifier($0)) }
+        // Of several delta lists, OpenSSL consults the first one, whatever its date.
+        return input.lists.filter { list in
+            !removed.contains(ObjectIdentifier(list)) && !(list.isDelta && list.thisUpdate > input.date)
+        }.sorted { $0.isNewer(than: $1) }
     }
 }
 
 extension EncodedRevocationList {
+    /// Whether the list would contain the certificate if it were revoked: it was issued before the certificate expired, or
+    /// keeps expired certificates (expiredCertsOnCRL, X.509).
+    func keeps(_ certificate: Certificate) -> Bool {
+        thisUpdate <= certificate.notAfter || keepsExpiredSince.map { $0 <= certificate.notAfter } ?? false
+    }
+
     /// Whether the list was issued after another one: by the date, and for equal dates by the number (RFC 5280 5.2.3).
     /// A delta list can have the date and the number of its complete list, and is the newer one.
     func isNewer(than other: EncodedRevocationList) -> Bool {
@@ -106,9 +114,13 @@ extension EncodedRevocationList {
 
 extension VerificationObjects {
     /// The names of all issuers whose lists may contain a certificate: its issuer, and the signers in its distribution
-    /// points.
+    /// points. The result is cached.
     func listSignerKeys(of certificate: Certificate) -> [NameMatchingKey] {
-        ([certificate.issuer] + distributionPoints(of: certificate).flatMap(\.issuers)).map(\.matchingKey)
+        if let known = signerKeys[certificate] { return known }
+        let names = [certificate.issuer] + distributionPoints(of: certificate).flatMap(\.issuers)
+        let keys = names.map(\.matchingKey)
+        signerKeys[certificate] = keys
+        return keys
     }
 
     /// Whether a list is of an issuer of the certificate's revocations and has a scope that includes the certificate.

@@ -24,6 +24,8 @@ internal import COpenSSL
     private var names: [Pair: Bool] = [:]
     private var constraints: [Certificate: AuthorityConstraints] = [:]
     private var points: [Certificate: [DistributionPoint]] = [:]
+    /// The names of the issuers whose lists may contain a certificate.
+    var signerKeys: [Certificate: [NameMatchingKey]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
     private var extensionViolations: [Certificate: Bool] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
@@ -49,15 +51,16 @@ internal import COpenSSL
     private static let uncheckedListSignatures = 64
     private var listSignatureCount = 0
     private var isOutOfTime: () -> Bool = { false }
-    /// Whether the search omitted signatures of lists, because its time was over.
-    private(set) var hasOmittedListSignatures = false
+    /// Why the search did not verify the signatures of some lists: its time was over, or a list could not be read. A
+    /// sentence without a full stop; nil if it verified all.
+    private(set) var omittedListSignatures: String?
 
     /// Begins a search with its own time limit for the signatures of revocation lists. An attacker can provide many lists
     /// and keys, and it can take several milliseconds to verify one signature.
     package func beginSearch(isOutOfTime: @escaping () -> Bool) {
         self.isOutOfTime = isOutOfTime
         listSignatureCount = 0
-        hasOmittedListSignatures = false
+        omittedListSignatures = nil
     }
 
     /// The number of signatures that were verified because no cached result existed.
@@ -88,18 +91,24 @@ internal import COpenSSL
     package var isSearchOver: Bool { isOutOfTime() }
 
     /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded, or if the
-    /// time of the search is over (``hasOmittedListSignatures``). The result is cached.
+    /// signature was not verified (``omittedListSignatures``). The result is cached.
     package func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
         if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
         if listSignatureCount >= Self.uncheckedListSignatures, isOutOfTime() {
-            hasOmittedListSignatures = true
+            omittedListSignatures = "verifying the signatures of the revocation lists takes too long"
             return false
         }
         listSignatureCount += 1
         // An unusable list can also be authentic, so the signature is verified without decoding the entries.
-        let verdict =
-            signer.publicKey.isLoadable
-            && (try? unsafe list.isSigned(by: X509_get0_pubkey(pointer(signer)))) ?? false
+        var verdict = false
+        if signer.publicKey.isLoadable, let pointer = unsafe try? pointer(signer) {
+            do throws(CertificateError) {
+                verdict = unsafe try list.isSigned(by: X509_get0_pubkey(pointer))
+            } catch {
+                omittedListSignatures = error.reason
+                return false
+            }
+        }
         OpenSSLError.discardQueue()
         listSignatures[ObjectIdentifier(list), default: (list, [:])].signers[signer] = verdict
         return verdict
@@ -268,6 +277,7 @@ internal import COpenSSL
             unsafe readings = unsafe [:]
             constraints = [:]
             points = [:]
+            signerKeys = [:]
             selfSigned = [:]
             extensionViolations = [:]
             mailAddresses = [:]
