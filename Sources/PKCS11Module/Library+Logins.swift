@@ -72,7 +72,8 @@ extension Library {
         do throws(TokenClientError) {
             let mode = try client.loginMode()
             let login: LoginRequest
-            if let pin = unsafe pin {
+            // A PIN of no bytes is no PIN, and must not use up an attempt.
+            if let pin = unsafe pin, length > 0 {
                 guard length <= Self.pinLengths.upperBound else { throw Self.tooLong }
                 let bytes = unsafe UnsafeBufferPointer(start: pin, count: Int(length))
                 login = .passcode(unsafe SecretBytes(bytes))

@@ -270,9 +270,15 @@ final class ConnectionSlot: Sendable {
         }
     }
 
+    /// Records the descriptor of a connection that was opened within a `body`, so that ``interrupt()`` finds it.
+    func record(_ connection: inout Connection?) {
+        if let inode = connection?.inode { self.inode.store(inode, ordering: .releasing) }
+        descriptor.store(Int(connection?.descriptor ?? -1), ordering: .sequentiallyConsistent)
+    }
+
     /// Interrupts a thread that is waiting on the connection.
     func interrupt() {
-        let descriptor = descriptor.load(ordering: .acquiring)
+        let descriptor = descriptor.load(ordering: .sequentiallyConsistent)
         if descriptor >= 0, isStill(descriptor) { shutdown(Int32(descriptor), Int32(SHUT_RDWR)) }
     }
 
@@ -293,10 +299,7 @@ final class ConnectionSlot: Sendable {
         of connection: inout Connection?,
         _ body: (inout Connection?) throws(TokenClientError) -> sending Result
     ) throws(TokenClientError) -> sending Result {
-        defer {
-            if let inode = connection?.inode { self.inode.store(inode, ordering: .releasing) }
-            descriptor.store(Int(connection?.descriptor ?? -1), ordering: .releasing)
-        }
+        defer { record(&connection) }
         return try body(&connection)
     }
 }

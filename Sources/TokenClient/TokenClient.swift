@@ -28,10 +28,11 @@ package final class TokenClient: Sendable {
     private let clientName: String
     private let slots: [ConnectionSlot]
     private let messageSlots: [MessageSlot]
-    private let next = Atomic<Int>(0)
     /// The time until which no requests are sent, because the provider did not answer.
     private let silentUntil = Atomic<UInt64>(0)
     private let openings = Atomic<Int>(0)
+    /// How often ``close()`` was called. A request fails if this number changes before its reply arrives.
+    private let closings = Atomic<Int>(0)
     /// Whether the provider of the last connection supports logins.
     private let takesLogins = Atomic<Bool>(false)
     /// The last known login mode, and the number of opened connections at that time.
@@ -181,9 +182,10 @@ package final class TokenClient: Sendable {
                 code: FailureCode.serverBusy.rawValue,
                 reason: "\(Self.mostMessages) multipart messages are already in progress")
         }
+        let closing = closings.load(ordering: .sequentiallyConsistent)
         do {
             let body = try slot.slot.with { (connection) throws(TokenClientError) in
-                try openConnection(&connection)
+                try openConnection(&connection, in: slot.slot, closing)
                 return try Self.body(
                     Self.reply(on: &connection, to: .useBegin(use), hasSecret: false, Self.replyTime))
             }
@@ -195,8 +197,9 @@ package final class TokenClient: Sendable {
         }
     }
 
-    /// Closes all connections. Threads that are waiting for a reply receive an error.
+    /// Closes all connections. Threads that are waiting for a reply receive an error, and do not connect again.
     package func close() {
+        closings.add(1, ordering: .sequentiallyConsistent)
         let all = slots + messageSlots.map(\.slot)
         for slot in all { slot.interrupt() }
         for slot in all { try? slot.with { (connection) throws(TokenClientError) in connection = nil } }
@@ -222,14 +225,15 @@ extension TokenClient {
     }
 
     /// Sends a request on a connection that no other thread is using. Retries once if a kept connection turns out to be
-    /// closed.
+    /// closed, unless the client itself closed it.
     private func reply(
         to request: TokenRequest, hasSecret: Bool, _ time: UInt64
     ) throws(TokenClientError) -> Connection.Reply {
+        let closing = closings.load(ordering: .sequentiallyConsistent)
         let busyUntil = Deadline.after(milliseconds: Self.replyTime)
         while true {
             do {
-                return try replyOnFreeConnection(to: request, hasSecret: hasSecret, time)
+                return try replyOnFreeConnection(to: request, hasSecret: hasSecret, time, closing)
             } catch {
                 // The provider has no capacity at the moment (code 9, serverBusy).
                 guard case .provider(FailureCode.serverBusy.rawValue, _) = error,
@@ -242,25 +246,31 @@ extension TokenClient {
         }
     }
 
+    /// Waits for a free connection as long as for a reply. Requests that may prompt the user leave one connection free
+    /// for other requests.
     private func replyOnFreeConnection(
-        to request: TokenRequest, hasSecret: Bool, _ time: UInt64
+        to request: TokenRequest, hasSecret: Bool, _ time: UInt64, _ closing: Int
     ) throws(TokenClientError) -> Connection.Reply {
-        for slot in slots {
-            let reply = try slot.withIfFree { (connection) throws(TokenClientError) in
-                try replyAfterReconnecting(on: &connection, to: request, hasSecret: hasSecret, time)
+        let slots = time > Self.replyTime ? slots.dropLast() : slots[...]
+        let deadline = Deadline.after(milliseconds: time)
+        while true {
+            for slot in slots {
+                let reply = try slot.withIfFree { (connection) throws(TokenClientError) in
+                    try replyAfterReconnecting(
+                        on: &connection, in: slot, to: request, hasSecret: hasSecret, time, closing)
+                }
+                if let reply { return reply }
             }
-            if let reply { return reply }
-        }
-        let place = next.wrappingAdd(1, ordering: .relaxed).newValue
-        return try slots[Int(UInt(bitPattern: place) % UInt(slots.count))].with {
-            (connection) throws(TokenClientError) in
-            try replyAfterReconnecting(on: &connection, to: request, hasSecret: hasSecret, time)
+            guard deadline.millisecondsLeft > 0 else { throw .timedOut }
+            usleep(1_000)
         }
     }
 
     private func replyAfterReconnecting(
-        on connection: inout Connection?, to request: TokenRequest, hasSecret: Bool, _ time: UInt64
+        on connection: inout Connection?, in slot: ConnectionSlot, to request: TokenRequest, hasSecret: Bool,
+        _ time: UInt64, _ closing: Int
     ) throws(TokenClientError) -> Connection.Reply {
+        try requireOpen(closing)
         if let isOurs = connection?.isOurs {
             // If not, the host program has closed the descriptor, whose number may belong to another file.
             if isOurs {
@@ -274,12 +284,18 @@ extension TokenClient {
             connection = nil
         }
         do {
-            try openConnection(&connection)
+            try openConnection(&connection, in: slot, closing)
             return try Self.reply(on: &connection, to: request, hasSecret: hasSecret, time)
         } catch {
             recordSilence(error)
             throw error
         }
+    }
+
+    /// Throws `lost` if the client was closed after a request began. Otherwise, the request would be repeated on a new
+    /// connection, and the user would be prompted again.
+    private func requireOpen(_ closing: Int) throws(TokenClientError) {
+        guard closings.load(ordering: .sequentiallyConsistent) == closing else { throw .lost }
     }
 
     private func recordSilence(_ error: TokenClientError) {
@@ -312,8 +328,11 @@ extension TokenClient {
         }
     }
 
-    /// Opens a connection, and sends the hello.
-    private func openConnection(_ connection: inout Connection?) throws(TokenClientError) {
+    /// Opens a connection, and sends the hello. Throws `lost` if the client was closed after the request began.
+    private func openConnection(
+        _ connection: inout Connection?, in slot: ConnectionSlot, _ closing: Int
+    ) throws(TokenClientError) {
+        try requireOpen(closing)
         guard let path = path.withLock({ $0 }) else {
             throw .absent("the device does not exist, or the path of its socket is too long")
         }
@@ -321,6 +340,14 @@ extension TokenClient {
         do {
             connection = try Connection.connect(
                 path: path, deadline: .after(milliseconds: Self.replyTime / 2))
+        } catch {
+            connection = nil
+            throw error
+        }
+        // `close` first changes the number, and then interrupts the recorded connections.
+        slot.record(&connection)
+        do {
+            try requireOpen(closing)
         } catch {
             connection = nil
             throw error

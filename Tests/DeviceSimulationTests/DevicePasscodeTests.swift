@@ -1,8 +1,10 @@
 import DeviceSimulation
 import Dispatch
+import Foundation
 import Glibc
 import PrivateFiles
 import SecretMemory
+import SimulatedKeychain
 import Synchronization
 import TestSupport
 import Testing
@@ -27,6 +29,17 @@ struct DevicePasscodeTests {
         try DevicePasscode(device).set(SecretBytes(utf8: "4711"))
         #expect(try check("4711") == .right)
         #expect(try check(DevicePasscode.initial) == .wrong(triesLeft: 2))
+    }
+
+    @Test("Logins end before a new passcode is written, so none remains if writing it is interrupted")
+    func interrupted() throws {
+        // A folder with the name of the passcode's file, which the write cannot replace.
+        try FileManager.default.createDirectory(
+            atPath: device.folder + "/passcode", withIntermediateDirectories: false)
+        let before = try device.status()
+        #expect(throws: FileError.self) { try DevicePasscode(device).set(SecretBytes(utf8: "4711")) }
+        let after = try device.status()
+        #expect(after.lockCount > before.lockCount && after.state == before.state)
     }
 
     @Test("A new passcode has all attempts, even if the old one was locked")

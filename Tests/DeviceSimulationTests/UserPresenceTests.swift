@@ -200,6 +200,15 @@ struct UserPresenceTests {
         #expect(try UserPresence(device).status().delayMilliseconds == 0)
     }
 
+    @Test("A response time that is longer than the timeout ends at the timeout", arguments: [true, false])
+    func longDelay(isLonger: Bool) async throws {
+        try UserPresence(device).set(.allow, delayMilliseconds: isLonger ? 60_001 : 60_000)
+        let slept = Slept()
+        let outcome = try await UserPresence(device).request(timeout: .seconds(60)) { await slept.add($0) }
+        #expect(outcome == (isLonger ? .timedOut : .confirmed))
+        #expect(await slept.durations == [.seconds(60)])
+    }
+
     @Test(
         "A decision during the response time replaces the earlier one",
         arguments: [

@@ -191,8 +191,9 @@ struct TokenLoginServiceTests {
         // The closure is called while the user takes time to answer.
         try UserPresence(device).set(.allow, delayMilliseconds: 1)
         let keys = TokenExtension(store, now: { ContinuousClock.now }, sleep: { _ in })
-        let logins = TokenLoginService(keys, behaviour: TokenLoginService.Behaviour(), presenceTimeout: .zero)
-        { [device] _ in
+        let logins = TokenLoginService(
+            keys, behaviour: TokenLoginService.Behaviour(), presenceTimeout: .seconds(60)
+        ) { [device] _ in
             try device.lock()
             if isUnlocked { try device.unlock() }
         }

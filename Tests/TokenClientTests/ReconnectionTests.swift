@@ -171,6 +171,48 @@ struct ReconnectionTests {
         #expect(await waitUntil { provider.ended == provider.connections })
     }
 
+    private static func isUse(_ request: ScriptedProvider.Request) -> Bool {
+        request.type == Wire.MessageType.use.rawValue
+    }
+
+    @Test(
+        "A key use that waits for the user is not sent again after its client was closed",
+        arguments: [true, false])
+    func closedWhileWaiting(isConnected: Bool) async throws {
+        let provider = try ScriptedProvider { request in
+            Self.isUse(request) ? [] : try request.reply(.tokenStatus(Self.status))
+        }
+        let client = Self.client(provider)
+        if isConnected { _ = try client.state() }
+        let waiting = Task { try await onOwnThread { try client.use(Self.use, data: [1]) } }
+        #expect(await waitUntil { provider.requests.contains(where: Self.isUse) })
+        client.close()
+        await #expect(throws: TokenClientError.lost) { try await waiting.value }
+        #expect(provider.requests.count(where: Self.isUse) == 1)
+        #expect(try client.state().tokenCount == 1)
+    }
+
+    @Test("Other requests are answered while all key uses of a client wait for the user")
+    func requestsWhileWaiting() async throws {
+        let isOver = Mutex(false)
+        let provider = try ScriptedProvider { request in
+            guard Self.isUse(request) else { return try request.reply(.tokenStatus(Self.status)) }
+            return isOver.withLock { $0 } ? nil : []
+        }
+        let client = Self.client(provider)
+        let waiting = (0..<TokenClient.mostConnections).map { _ in
+            Task { try await onOwnThread { try client.use(Self.use, data: [1]) } }
+        }
+        let most = TokenClient.mostConnections - 1
+        #expect(await waitUntil { provider.requests.count(where: Self.isUse) >= most })
+        #expect(try client.state().tokenCount == 1)
+        #expect(provider.requests.count(where: Self.isUse) == most)
+        // The last thread may not have called the client yet.
+        isOver.withLock { $0 = true }
+        client.close()
+        for task in waiting { await #expect(throws: TokenClientError.lost) { try await task.value } }
+    }
+
     @Test("A forked child closes the connections of requests and of messages")
     func forked() async throws {
         let provider = try ScriptedProvider { request in

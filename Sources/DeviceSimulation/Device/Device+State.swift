@@ -61,11 +61,17 @@ extension Device {
         }
     }
 
-    /// Ends all granted access without changing the state.
+    /// Waits until no other process is changing the state, and prevents further changes until the lock is released.
+    ///
+    /// - Throws: `FileError` if the lock cannot be acquired.
+    func lockState() throws(FileError) -> FileLock { try FileLock.acquire(stateLockPath) }
+
+    /// Ends all granted access without changing the state. The caller holds ``lockState()``.
     ///
     /// - Throws: `FileError` if the state cannot be read or written.
     func endAccess() throws(FileError) {
-        try change { status in status.changed(to: status.state, isClosing: true) }
+        let status = try status()
+        try keep(status.changed(to: status.state, isClosing: true))
     }
 
     /// Sets a passcode, leaves the device unlocked, and ends granted access. Does nothing if there is a passcode.

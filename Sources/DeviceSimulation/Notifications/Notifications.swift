@@ -43,7 +43,7 @@ package struct Notifications: Sendable {
     }
 
     /// The file that represents a name.
-    private func path(_ name: NotificationName) throws(FileError) -> String {
+    func path(_ name: NotificationName) throws(FileError) -> String {
         let path = folder + "/" + name.rawValue
         guard PrivateFolder.isPlainName(name.rawValue) else { throw .cannotCreate(path, errno: EINVAL) }
         return path

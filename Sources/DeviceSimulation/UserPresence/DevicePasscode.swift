@@ -58,12 +58,16 @@ package struct DevicePasscode: Sendable {
     /// - Parameter passcode: The new passcode. The caller has checked that its length is in `lengths`.
     /// - Throws: `FileError` if the files cannot be written.
     package func set(_ passcode: SecretBytes) throws(FileError) {
+        // `Device.removePasscode` acquires the two locks in the same order.
+        let changingState = try device.lockState()
+        defer { changingState.release() }
         try changing { () throws(FileError) in
+            // Access ends before the write, so that no login with the old passcode outlives the change, even if this
+            // process is killed. A simultaneous login waits for the lock, and then compares the new passcode.
+            try device.endAccess()
             try AtomicFile.write(passcode, to: device.passcodePath)
             try keep(Self.mostTries)
         }
-        // Access ends after the write, so that no login with the old passcode outlives the change.
-        try device.endAccess()
     }
 
     /// Resets the attempts.

@@ -27,6 +27,8 @@ extension UserPresence {
         var answer: Answer?
         /// The alias that the user selected; nil for the preselected one.
         var alias: String?
+        /// The process that asked; nil after the answer, and in the file of an earlier version.
+        var asker: ProcessIdentity?
     }
 
     /// A dialog that waits for the user.
@@ -38,7 +40,7 @@ extension UserPresence {
     }
 
     /// The maximum number of stored questions. A provider asks far fewer at a time, so the oldest questions above this
-    /// number are those of processes that were killed. A question that is not stored is cancelled.
+    /// number are no longer needed. A question that is not stored is cancelled.
     static let mostQuestions = 1_024
 }
 
@@ -73,7 +75,8 @@ extension UserPresence.Status {
     mutating func ask(_ dialog: AndroidDialog?, most: Int) -> Int? {
         guard dialog == nil || pendingDialogs.count < most else { return nil }
         questionsAsked += 1
-        let question = UserPresence.Question(number: questionsAsked, dialog: dialog)
+        let question = UserPresence.Question(
+            number: questionsAsked, dialog: dialog, asker: ProcessIdentity.current)
         questions = (questions ?? []).suffix(UserPresence.mostQuestions - 1) + [question]
         return questionsAsked
     }
@@ -85,6 +88,13 @@ extension UserPresence.Status {
             return UserPresence.Question(
                 number: question.number, dialog: nil, answer: answer, alias: alias)
         }
+    }
+
+    /// Removes the pending questions of processes that have ended, for example because they were killed.
+    mutating func removeAbandoned() {
+        let ended = Set((questions ?? []).compactMap(\.asker)).filter(\.hasEnded)
+        guard !ended.isEmpty else { return }
+        questions?.removeAll { question in question.asker.map { ended.contains($0) } ?? false }
     }
 
     /// Removes a question whose reply was read, or that is no longer needed.

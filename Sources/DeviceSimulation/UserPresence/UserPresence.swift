@@ -53,15 +53,17 @@ package struct UserPresence: Sendable {
         self.device = device
     }
 
-    /// Reads the configured answer. The user of a new device allows every request.
+    /// Reads the configured answer, and the questions of processes that still exist. The user of a new device allows
+    /// every request.
     ///
     /// - Throws: `FileError`: `.damagedFile` if the file has invalid contents, or another failure of the file.
     package func status() throws(FileError) -> Status {
         let path = device.presencePath
         guard let bytes = try PrivateFile.open(path)?.read(atMost: Self.fileLimit) else { return Status() }
-        guard let status = try? JSONDecoder().decode(Status.self, from: Data(bytes)),
+        guard var status = try? JSONDecoder().decode(Status.self, from: Data(bytes)),
             (0...Self.longestDelay).contains(status.delayMilliseconds)
         else { throw FileError(.damagedFile, path: path, "\(path) does not contain a valid answer") }
+        status.removeAbandoned()
         return status
     }
 
@@ -142,7 +144,7 @@ package struct UserPresence: Sendable {
     /// Asks the user to prove presence, and waits until the question has ended.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait for an answer.
+    ///   - timeout: How long to wait for an answer, including the user's response time.
     ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
     package func request(
@@ -155,7 +157,7 @@ package struct UserPresence: Sendable {
     ///
     /// - Parameters:
     ///   - dialog: The dialog; nil for a question about the user's presence.
-    ///   - timeout: How long to wait for an answer.
+    ///   - timeout: How long to wait for an answer, including the user's response time.
     ///   - sleep: Waits; throws `CancellationError` if the task is cancelled.
     /// - Throws: `FileError` if the file cannot be read or written; `CancellationError`.
     package func request(
@@ -163,14 +165,19 @@ package struct UserPresence: Sendable {
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async throws -> Reply {
         var status = try status()
-        if status.delayMilliseconds > 0 {
-            try await sleep(.milliseconds(status.delayMilliseconds))
+        let delay = Duration.milliseconds(status.delayMilliseconds)
+        guard delay <= timeout else {
+            try await sleep(timeout)
+            return Reply(outcome: .timedOut, alias: nil)
+        }
+        if delay > .zero {
+            try await sleep(delay)
             // The user may have decided otherwise during the delay. The later decision applies without another delay.
             status = try self.status()
         }
         guard status.answer == .ask else { return Reply(status.answer, selecting: status.alias) }
         // Observing begins before the question is asked, so that no answer is missed.
-        let answers = try Notifications(device: device).observe(.presenceAnswered)
+        let answers = try Notifications(device: device).observeShared(.presenceAnswered)
         var number: Int?
         var decision = Reply(.cancel, selecting: nil)
         try change { status in
@@ -192,7 +199,7 @@ package struct UserPresence: Sendable {
                 return nil
             }
             group.addTask {
-                try await sleep(timeout)
+                try await sleep(timeout - delay)
                 return Reply(outcome: .timedOut, alias: nil)
             }
             defer { group.cancelAll() }
