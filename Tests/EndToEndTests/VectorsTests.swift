@@ -51,16 +51,17 @@ struct VectorsTests {
     @Test("If a file cannot be written completely, the folder of vectors is unchanged")
     func fullDisk() throws {
         let scratch = try ScratchFolder()
-        // Blocks of 512 bytes. The ignored signal would end the command before it can report the error.
+        // Blocks of 512 bytes. The ignored signal would end the command before it can report the error. Another format is
+        // written in the same way, and generating a single vector is faster.
         try scratch.shell(
             """
             trap '' XFSZ
-            vectors() { (ulimit -f "$1"; shift; exec '\(BuiltCommand.provider.path)' vectors -o v "$@") 2>>log; }
-            status=0; vectors 40 --format files --seed 1 || status=$?
+            limited() { (ulimit -f 1; exec '\(BuiltCommand.provider.path)' "$@") 2>>log; }
+            status=0; limited faults --write v --only signature-modern --seed 1 || status=$?
             test $status -eq 74; test -z "$(ls -A v)"
-            vectors unlimited --format json --seed 1; cp v/pkcs12-vectors.json before
-            status=0; vectors 40 --format json --seed 2 --force || status=$?
-            test $status -eq 74; test "$(ls -A v)" = pkcs12-vectors.json; cmp before v/pkcs12-vectors.json
+            echo before >v/pkcs12-vectors.json
+            status=0; limited vectors -o v --format json --seed 2 --force || status=$?
+            test $status -eq 74; test "$(ls -A v)" = pkcs12-vectors.json; test "$(cat v/*)" = before
             """)
     }
 }
