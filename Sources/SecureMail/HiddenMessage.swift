@@ -180,9 +180,15 @@ extension MailHeader {
             // Only the parts of one divided name are joined. Programs choose differently between other names.
             for base in ["name", "filename"] {
                 let parts = names.filter { Self.isDivided($0.name) && $0.name.hasPrefix(base) }
-                    .map { (number: Self.partNumber($0.name), text: $0.value) }
+                    .map {
+                        (number: Self.partNumber($0.name), text: $0.value, isExtended: $0.name.hasSuffix("*"))
+                    }
                     .sorted { $0.number < $1.number }
                 guard parts.map(\.number) == Array(0..<parts.count) else { return false }
+                // Python reads a charset in the first part if any part is extended.
+                guard parts.first?.isExtended != false || !parts.contains(where: \.isExtended) else {
+                    return false
+                }
                 texts.append(parts.map(\.text).joined())
             }
             guard texts.allSatisfy({ Self.isName($0, endingIn: extensions) }) else { return false }

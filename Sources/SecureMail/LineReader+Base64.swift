@@ -25,12 +25,13 @@ extension LineReader {
         while true {
             let isLineStart = reader.isAtLineStart
             guard let line = try reader.next() else { return false }
-            // Most lines neither begin CMS nor continue it.
-            if beginnings == 0, !(line.first { !isBlank($0) }.map(isFirstDigit) ?? false) { continue }
-            // CMS could also begin at this line.
-            var found = beginnings | 1
+            // Most lines neither begin CMS nor continue it. The reader returns a long line in pieces, and CMS begins only
+            // at the start of a line.
+            let canBegin = isLineStart && line.first { !isBlank($0) }.map(isFirstDigit) ?? false
+            if beginnings == 0, !canBegin { continue }
+            var found = beginnings | (isLineStart ? 1 : 0)
             var count = 0
-            var isData = isLineStart
+            var isData = true
             var isFound = false
             for byte in line where !isBlank(byte) {
                 guard let value = byte.base64Value ?? (byte == UInt8(ascii: "=") ? 0 : nil) else {

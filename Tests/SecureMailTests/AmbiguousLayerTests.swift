@@ -153,6 +153,7 @@ struct AmbiguousLayerTests: MailSuite {
         ("x=y", "inline; filename*=UTF-7''x.html%2BAAA-.p7s", false),
         ("x=y", "inline; filename*0*=UTF-7''x.html%2BAAA-; filename*1=.p7s", false),
         ("x=y", "inline; filename*0*=iso-8859-2''x; filename*1*=.p7s", true),
+        ("x=y", "inline; filename*0=\"UTF-7''x.html+AAA-\"; filename*1*=.p7s", false),
         ("x=y", "inline; filename=\"=?UTF7?Q?x.html+AAA-.p7s?=\"", false),
     ]
 

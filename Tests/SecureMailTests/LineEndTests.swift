@@ -411,6 +411,12 @@ struct LineEndTests: MailSuite {
             #expect(try ambiguity(lines)?.contains("Base64") == true, "\(lines)")
             #expect(try ambiguity(lines, encoding: "8bit") != nil)
         }
+        // The reader returns long lines in pieces.
+        for count in [70_000, 200_000] {
+            let blanks = String(repeating: " ", count: count)
+            #expect(try ambiguity("\nMIIC\n\(blanks)\(digits)\n") != nil)
+            #expect(try ambiguity("\nMIIC\n\(blanks)x!\(digits)\n") == nil)
+        }
         for lines in [
             "\nMIME-Version: 1.0\n", "\nxMIIC\(digits)\n", "\nMII\(digits)\n", "\nMIIC\(digits)!\n",
             "\nMI\nx!\nAA\(digits)\n", "\nMIICAAAAAAAAAAAA\n", "\nMINUTES OF THE BOARD MEETING\n",
