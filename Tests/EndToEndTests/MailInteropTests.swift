@@ -165,8 +165,15 @@ struct MailInteropTests {
             printf 'allow-loopback-pinentry\n' > gnupg/gpg-agent.conf
             openssl x509 -in ca.pem -noout -fingerprint -sha1 | sed 's/.*=\(.*\)/\1 S relax/' > gnupg/trustlist.txt
             gpgsm --batch --import ca.pem
+            import() { gpgsm --batch --pinentry-mode loopback --passphrase-fd 3 --import "$1" 3<secret.txt; }
             for file in keys/\#(key) keys/\#(signed.file.replacing(".eml", with: ".p12")); do
-              gpgsm --batch --pinentry-mode loopback --passphrase-fd 3 --import $file 3<secret.txt
+              # GnuPG 2.2 derives wrong keys from about one in 50 salts, so the file is written again.
+              for attempt in 1 2 3 4; do
+                import $file && break
+                '\#(BuiltCommand.provider.path)' export --all -o keys --force --password-file secret.txt \
+                  --profile compatible
+              done
+              import $file
             done
             sed '1,/^\r*$/d' mail/\#(encrypted.file) > body
             gpgsm --batch --pinentry-mode loopback --passphrase-fd 3 --assume-base64 --decrypt body 3<secret.txt > out
