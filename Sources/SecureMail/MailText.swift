@@ -53,8 +53,10 @@ package enum MailText {
 
     /// Whether a charset in lower case is a common one in which the octets of ASCII characters are the same as in ASCII.
     static func containsASCII(_ charset: String) -> Bool {
-        let names = ["utf-8", "utf8", "us-ascii", "gb2312", "gbk", "gb18030", "big5", "shift_jis"]
-        let families = ["iso-8859-", "windows-125", "koi8-", "euc-"]
+        let names = [
+            "utf-8", "utf8", "us-ascii", "gb2312", "gbk", "gb18030", "big5", "shift_jis", "ks_c_5601-1987",
+        ]
+        let families = ["iso-8859-", "iso-2022-", "windows-125", "koi8-", "euc-"]
         return names.contains(charset) || families.contains(where: charset.hasPrefix)
     }
 

@@ -106,6 +106,7 @@ struct MailRuleTests: MailSuite {
         }
         #expect(MailText.decoded(headerValue: "=?ISO-8859-1?Q?=FC_?= =?windows-1252?B?gA==?=") == "ü €")
         #expect(MailText.decoded(headerValue: "=?koi8-r?Q?a=DE.p7s?=", assumesLatin: true) == "aÞ.p7s")
+        #expect(MailText.decoded(headerValue: "=?iso-2022-jp?Q?a.eml?=", assumesLatin: true) == "a.eml")
         #expect(MailText.decoded(headerValue: "=?utf-7?Q?abc?=", assumesLatin: true) == "=?utf-7?Q?abc?=")
         #expect(MailText.decoded(headerValue: "=?US-ASCII?Q?abc?=") == "abc")
         for count in 75...78 {
