@@ -308,7 +308,7 @@ let package = Package(
             dependencies: ["OpenSSL", "PKCS12Compatibility", "SecretMemory", "TestSupport", swiftASN1]),
         .testTarget(
             name: "PathValidationTests",
-            dependencies: ["KeySharing", "OpenSSL", "PathValidation", "TestSupport"]),
+            dependencies: ["KeySharing", "OpenSSL", "PathValidation", "SecretMemory", "TestSupport"]),
         .testTarget(
             name: "SecureMailTests",
             dependencies: [

@@ -1,6 +1,7 @@
 import Foundation
 import KeySharing
 import OpenSSL
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -163,6 +164,31 @@ struct ListSignerTests: RevocationListSuite {
             trial.allowsPartialChain = true
             let check = trial.validate(leaf).verification.check(.revocation)
             #expect(check.outcome == .failed, "\(check.explanation)")
+        }
+    }
+
+    @Test("A key with parameters of its own does not prove that it is the anchor's issuer")
+    func ownParameters() throws {
+        let scratch = try ScratchFolder()
+        for (form, outcome) in [("named_curve", Verification.Outcome.failed), ("explicit", .passed)] {
+            try scratch.shell(
+                """
+                openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:\(form) \
+                  | openssl pkcs8 -topk8 -nocrypt -outform DER -out key
+                """)
+            let key = try PrivateKey(pkcs8: SecretBytes(scratch.read("key")))
+            let top = try root.authority("Top", key: key, serial: [5])
+            let authority = try top.authority("Authority", serial: [6])
+            let leaf = try authority.leaf {
+                $0.extensions = [EncodedExtension.listSigner(top.certificate.subject)]
+            }
+            let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]
+            var trial = Trial(
+                trusted: [authority.certificate], untrusted: [top.certificate],
+                lists: [try authority.list(), try top.list(entries, [EncodedExtension.indirect])])
+            trial.allowsPartialChain = true
+            let check = trial.validate(leaf).verification.check(.revocation)
+            #expect(check.outcome == outcome, "\(form): \(check.explanation)")
         }
     }
 

@@ -1,0 +1,111 @@
+// The names of a part in Content-Type and Content-Disposition (RFC 2183), as different programs read them.
+
+extension MailHeader {
+    /// The media types of files that mail programs open by their names.
+    static let unspecificTypes: Set<String> = [
+        "application/octet-stream", "application/x-unknown-content-type",
+    ]
+
+    /// The file name extensions of messages.
+    private static let messageExtensions = [".eml", ".mht", ".mhtml", ".nws"]
+
+    /// The file name in lower case: the parts of a divided name joined, and decoded from both encodings (RFC 2047, RFC
+    /// 2231). Nil if programs could find different names.
+    var decodedFileName: String? { fileNames.map { Self.decoded($0.joined()) } }
+
+    /// Whether the file name of a part of unspecific type is that of a message.
+    var hasNameOfMessage: Bool {
+        guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
+        return Self.messageExtensions.contains { decodedFileName?.hasSuffix($0) == true }
+    }
+
+    /// Whether programs that choose, divide or join names differently could find the name of a message.
+    var mayHaveNameOfMessage: Bool {
+        guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
+        let names =
+            fileNames
+            ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
+        let name = Self.decoded(names.joined())
+        return Self.countOfWords(name) > 0
+            || (Self.messageExtensions + [".p7m"]).contains { name.contains($0) }
+    }
+
+    /// Whether each file name in Content-Type and Content-Disposition is that of an S/MIME message or signature (RFC 8551,
+    /// 3.2.1). Some programs show an attachment with another name, which can contain any text, for example in an unsigned
+    /// attribute.
+    var hasOnlyNamesOfSMIME: Bool { hasOnlyFileNames(endingIn: [".p7s", ".p7m", ".p7c", ".p7z"]) }
+
+    /// Whether each file name that programs could find in Content-Type and Content-Disposition is empty, or ends in one of
+    /// these extensions.
+    func hasOnlyFileNames(endingIn extensions: [String]) -> Bool {
+        for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
+            var rest = field.value.unicodeScalars.drop { $0 != ";" }
+            let (pairs, isAmbiguous) = ContentType.parameters(&rest)
+            if isAmbiguous, field.value.lowercased().contains("name") { return false }
+            let names = pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }
+            // Some programs decode encoded words before they divide the field, and find parameters inside the words.
+            let words = names.map { Self.countOfWords($0.value) }.reduce(0, +)
+            guard Self.countOfWords(field.value) == words else { return false }
+            guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return false }
+            var texts = names.filter { !Self.isDivided($0.name) }.map(\.value)
+            // Only the parts of one divided name are joined. Programs choose differently between other names.
+            for base in ["name", "filename"] {
+                let parts = names.filter { Self.isDivided($0.name) && $0.name.hasPrefix(base) }
+                    .map {
+                        (number: Self.partNumber($0.name), text: $0.value, isExtended: $0.name.hasSuffix("*"))
+                    }
+                    .sorted { $0.number < $1.number }
+                guard parts.map(\.number) == Array(0..<parts.count) else { return false }
+                // Python reads a charset in the first part if any part is extended.
+                guard parts.first?.isExtended != false || !parts.contains(where: \.isExtended) else {
+                    return false
+                }
+                texts.append(parts.map(\.text).joined())
+            }
+            guard texts.allSatisfy({ Self.isName($0, endingIn: extensions) }) else { return false }
+        }
+        return true
+    }
+
+    /// Whether a parameter has no charset (RFC 2231, 4), or one that contains ASCII.
+    private static func hasKnownCharset(_ name: String, _ value: String) -> Bool {
+        guard name.hasSuffix("*"), partNumber(name) == 0 else { return true }
+        let charset = value.prefix { $0 != "'" }.lowercased()
+        return charset.isEmpty || MailText.containsASCII(charset)
+    }
+
+    /// The number of places where an encoded word could begin.
+    private static func countOfWords(_ text: String) -> Int {
+        Array(text.utf8).ranges(of: Array("=?".utf8)).count
+    }
+
+    /// Whether a name is empty or ends in one of the extensions. Some programs end it at a control character, find further
+    /// parameters after a quote, or decode malformed words.
+    private static func isName(_ name: String, endingIn extensions: [String]) -> Bool {
+        let name = decoded(name)
+        return name.isEmpty
+            || extensions.contains(where: name.hasSuffix) && countOfWords(name) == 0
+                && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\".utf8.contains($0) }
+    }
+
+    /// Whether a parameter is a part of a divided one, such as `name*1*` (RFC 2231, 3).
+    private static func isDivided(_ name: String) -> Bool { !["", "*"].contains(name.drop { $0 != "*" }) }
+
+    private static func decoded(_ name: String) -> String {
+        let name = MailText.decoded(headerValue: name, assumesLatin: true)
+        var bytes: [UInt8] = []
+        var rest = Array(name.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, digits.first != UInt8(ascii: "+"),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+}
