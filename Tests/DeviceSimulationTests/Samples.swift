@@ -36,6 +36,16 @@ extension NewIdentity {
     static func key(_ label: String) -> SecretBytes { SecretBytes(utf8: "key of \(label)") }
 }
 
+extension Keychain {
+    /// Adds identities, and returns a result for each; a duplicate is an error.
+    @discardableResult
+    func add(_ identities: [NewIdentity]) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>]
+    {
+        let prepared = identities.map { Result<NewIdentity, any Error>.success($0) }
+        return try add(prepared).map(\.result)
+    }
+}
+
 extension SecretBytes {
     /// For comparisons of values that are not secret.
     var plain: String { unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }

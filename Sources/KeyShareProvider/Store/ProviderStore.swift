@@ -164,9 +164,9 @@ package struct ProviderStore: Sendable {
         return count
     }
 
-    /// Notifies observers that identities have changed, if one of `results` is a success.
-    package func announceChange(in results: [Result<some Any, KeychainError>]) {
-        if results.contains(where: { (try? $0.get()) != nil }) { announceChange() }
+    /// Notifies observers that identities have changed, if one of them was added.
+    package func announceChange(in outcomes: [AddOutcome]) {
+        if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
     }
 
     /// Notifies observers that identities have changed.
@@ -202,7 +202,7 @@ extension ProviderStore {
         switch publication {
         case .keySharing:
             let outcomes = try keychain.add(identities.map { .success($0.identity) })
-            if outcomes.contains(where: { (try? $0.isNew()) == true }) { announceChange() }
+            announceChange(in: outcomes)
             for outcome in outcomes { _ = try outcome.isNew() }
         case .tokenOnly: try TokenStore(self).add(identities, rule: .cryptoTokenKit)
         }

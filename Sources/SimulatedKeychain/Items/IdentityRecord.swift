@@ -45,7 +45,7 @@ package enum AddOutcome: Sendable {
     case failed(any Error)
 
     /// The outcome as a result in which a duplicate is an error.
-    var result: Result<IdentityAttributes, KeychainError> {
+    package var result: Result<IdentityAttributes, KeychainError> {
         switch self {
         case .added(let attributes): .success(attributes)
         case .duplicate(let label):

@@ -10,26 +10,13 @@ extension Keychain {
     ///   `.missingEntitlement`, `.param`, `.dataTooLarge`, or a failure of the database.
     @discardableResult
     package func add(_ identity: NewIdentity) throws(KeychainError) -> IdentityAttributes {
-        guard let result = try add([identity]).first else {
-            throw KeychainError(.internalError, "adding an identity returned no result")
+        guard let outcome = try add([.success(identity)]).first else {
+            throw KeychainError(.internalError, "adding an identity returned no outcome")
         }
-        return try result.get()
+        return try outcome.result.get()
     }
 
-    /// Adds many identities in one transaction, and returns a result for each, in order.
-    ///
-    /// A failure of one identity (a duplicate, an invalid attribute) is that identity's result, and the
-    /// others are still added.
-    ///
-    /// - Throws: `KeychainError` if the database fails. In this case no identity is added.
-    package func add(
-        _ identities: [NewIdentity]
-    ) throws(KeychainError) -> [Result<IdentityAttributes, KeychainError>] {
-        let prepared: [Result<NewIdentity, any Error>] = identities.map { .success($0) }
-        return try add(prepared).map(\.result)
-    }
-
-    /// Adds identities from other sources, in one transaction.
+    /// Adds many identities in one transaction.
     ///
     /// An error in place of an identity is passed through. An error that concerns a single identity, such as an invalid
     /// attribute, does not prevent adding the other identities.

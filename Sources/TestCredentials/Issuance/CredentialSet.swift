@@ -56,9 +56,15 @@ extension CredentialSet {
     /// - Parameter date: The time of provisioning.
     /// - Throws: `ProvisioningError`: `.noSuchProfile`, `.typeNotInProfile`, `.dateOutOfRange`.
     package func specs(at date: Date) throws(ProvisioningError) -> [CredentialSpec] {
+        func namedProfile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
+            guard let found = CredentialProfile.named(profile, at: date) else {
+                throw ProvisioningError(.noSuchProfile, "unknown profile \(profile)")
+            }
+            return found
+        }
         let (starts, recovered) = resolved(at: date)
         var specs: [CredentialSpec] = []
-        let wanted = if let types { types } else { try profile(at: starts.first ?? .distantPast).types }
+        let wanted = if let types { types } else { try namedProfile(at: starts.first ?? .distantPast).types }
         for type in wanted {
             var all = starts
             if type == .encryption, let oldest = starts.last {
@@ -71,7 +77,7 @@ extension CredentialSet {
                         "\(type.rawValue) certificates would start on \(start.day), outside the years 1900 to 2200"
                     )
                 }
-                let profile = try profile(at: start)
+                let profile = try namedProfile(at: start)
                 guard profile.has(type) else {
                     throw ProvisioningError(
                         .typeNotInProfile, "the profile \(profile.name) has no \(type.rawValue) certificates")
@@ -111,13 +117,6 @@ extension CredentialSet {
         case .generations(0): (Array(generations(recovered + 1).dropFirst()), 0)
         case .generations(let count): (generations(count), recovered)
         }
-    }
-
-    private func profile(at date: Date) throws(ProvisioningError) -> CredentialProfile {
-        guard let found = CredentialProfile.named(profile, at: date) else {
-            throw ProvisioningError(.noSuchProfile, "unknown profile \(profile)")
-        }
-        return found
     }
 }
 

@@ -30,24 +30,21 @@ extension ProvisioningStore {
                     after: last, limit: 256, accessGroup: group)
                 guard let end = batch.last else { break }
                 last = end.id
-                var identities: [NewIdentity] = []
+                var identities: [Result<NewIdentity, any Error>] = []
                 for attributes in batch where !alone.contains(attributes.label) {
                     let opened = try other.keychain.openIdentity(label: attributes.label, accessGroup: group)
                     identities.append(
-                        NewIdentity(
-                            label: attributes.label, certificate: opened.record.certificate,
-                            privateKey: opened.privateKey, applicationTag: attributes.applicationTag,
-                            notBefore: attributes.notBefore, accessibility: attributes.accessibility,
-                            accessGroup: group))
+                        .success(
+                            NewIdentity(
+                                label: attributes.label, certificate: opened.record.certificate,
+                                privateKey: opened.privateKey, applicationTag: attributes.applicationTag,
+                                notBefore: attributes.notBefore, accessibility: attributes.accessibility,
+                                accessGroup: group)))
                 }
-                let results = try provider.keychain.add(identities)
-                if group == provider.sharedGroup { provider.announceChange(in: results) }
-                for result in results {
-                    switch result {
-                    case .success: added += group == provider.sharedGroup ? 1 : 0
-                    case .failure(let error) where error.code == .duplicateItem: continue
-                    case .failure(let error): throw error
-                    }
+                let outcomes = try provider.keychain.add(identities)
+                if group == provider.sharedGroup { provider.announceChange(in: outcomes) }
+                for outcome in outcomes where try outcome.isNew() {
+                    added += group == provider.sharedGroup ? 1 : 0
                 }
                 if group == provider.sharedGroup {
                     seen += batch.count

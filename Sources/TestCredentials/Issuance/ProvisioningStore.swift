@@ -160,15 +160,16 @@ extension ProvisioningStore {
         let authority = try TestAuthority(
             algorithm: algorithm, validity: Self.widened(span), locations: locations,
             number: (known.map(\.number).max() ?? 0) + 1, from: source.child(name))
-        let identities = try TestAuthorityRole.allCases.map { role in
+        let identities = try TestAuthorityRole.allCases.map { role -> Result<NewIdentity, any Error> in
             let issuer = authority[role]
-            return NewIdentity(
-                label: issuer.certificate.label, certificate: issuer.certificate.der,
-                privateKey: try issuer.privateKey.pkcs8(), applicationTag: Array(role.rawValue.utf8),
-                notBefore: issuer.certificate.notBefore, accessibility: ProviderStore.accessibility,
-                accessGroup: App.authorityGroup)
+            return .success(
+                NewIdentity(
+                    label: issuer.certificate.label, certificate: issuer.certificate.der,
+                    privateKey: try issuer.privateKey.pkcs8(), applicationTag: Array(role.rawValue.utf8),
+                    notBefore: issuer.certificate.notBefore, accessibility: ProviderStore.accessibility,
+                    accessGroup: App.authorityGroup))
         }
-        for result in try provider.keychain.add(identities) { _ = try result.get() }
+        for outcome in try provider.keychain.add(identities) { _ = try outcome.result.get() }
         return use(authority, isNew: true)
     }
 
