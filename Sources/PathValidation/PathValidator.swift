@@ -65,11 +65,11 @@ package final class PathValidator {
                 if path.faults > 0 { faulty += 1 }
                 let candidate = CertificatePath(
                     leaf, issuers: path.certificates.dropFirst(), isAnchored: true)
-                let result = verify(candidate, pool, date)
+                let (result, material) = verify(candidate, pool, date)
                 trials.add(candidate, result)
                 if result.isValid {
                     end = .found
-                } else if isFinal(result, finder) {
+                } else if isFinal(result, finder, material) {
                     end = .leafFault
                 } else if faulty >= limits.faultyCandidates {
                     end = .exhausted
@@ -88,7 +88,7 @@ package final class PathValidator {
             // If no path reaches an anchor, the longest partial path shows which issuer is missing.
             let issuers = signedPart(of: finder.deadEnd?.certificates ?? [leaf]).dropFirst()
             let candidate = CertificatePath(leaf, issuers: issuers, isAnchored: false)
-            trials.add(candidate, verify(candidate, pool, date))
+            trials.add(candidate, verify(candidate, pool, date).result)
         }
         return trials.validation(end: end ?? .exhausted, objects)
     }
@@ -127,26 +127,56 @@ package final class PathValidator {
         }
     }
 
-    private func verify(_ path: CertificatePath, _ pool: CertificatePool, _ date: Date) -> Verification {
+    /// Verifies a path. Also returns the revocation lists and responses that were used.
+    private func verify(
+        _ path: CertificatePath, _ pool: CertificatePool, _ date: Date
+    ) -> (result: Verification, material: RevocationMaterial) {
         let material = revocation.material(for: path.certificates, pool, at: date, limits, objects)
-        return verifier.verify(path, with: material, at: date, using: objects)
+        let result = verifier.verify(path, with: material, at: date, using: objects)
+        return (result, material)
     }
 
     /// Whether every problem is the leaf's own, so that it would occur on every path.
-    private func isFinal(_ result: Verification, _ finder: PathFinder) -> Bool {
+    private func isFinal(
+        _ result: Verification, _ finder: PathFinder, _ material: RevocationMaterial
+    ) -> Bool {
         // If an authority is not permitted for the purpose, its counterpart on another path may be.
         if let leaf = result.chain.first, result.check(.extendedKeyUsage).outcome == .failed,
             result.chain.contains(where: { $0 != leaf && !verifier.allowsPurpose($0, of: leaf) })
         {
             return false
         }
-        if result.check(.revocation).outcome == .unsettled, !finder.hasOneIssuerKey { return false }
+        let isUnsettled = result.check(.revocation).outcome == .unsettled
+        if isUnsettled, !finder.hasOneIssuerKey || hasList(for: result.chain.first, material) { return false }
         let counting = result.problems.filter { (!$0.isMissingList || $0.depth == 0) && !isAllowed($0) }
         return counting.allSatisfy { problem in
             guard problem.depth == 0 else { return false }
+            if problem.isRevoked, !isRevokedByIssuer(result, material.listSigners) { return false }
             return problem.isCertificatesOwn
                 || (problem.isRevoked || problem.isMissingList) && finder.hasOneIssuerKey
         }
+    }
+
+    /// Whether only the key of the leaf's issuer can have signed the lists that revoke the leaf. The list of another
+    /// signer counts only on paths to the signer's own anchor (RFC 5280 6.3.3 (f)).
+    private func isRevokedByIssuer(_ result: Verification, _ otherSigners: [Certificate]) -> Bool {
+        guard result.chain.count > 1, let link = result.links.first else { return false }
+        let (leaf, issuer) = (result.chain[0], result.chain[1])
+        let namesakes = result.chain.dropFirst(2).filter { $0.subject == issuer.subject }
+        return (namesakes + otherSigners).allSatisfy { $0.publicKey == issuer.publicKey }
+            && link.revocation.allSatisfy { source in
+                guard case .list(let signer, _, _, _, _?) = source else { return true }
+                return signer.matchingKey == leaf.issuer.matchingKey
+            }
+    }
+
+    /// Whether there is a list of an issuer of the leaf's revocations. On this path it settles nothing, but its signer may
+    /// have a path to another anchor.
+    private func hasList(for leaf: Certificate?, _ material: RevocationMaterial) -> Bool {
+        guard let leaf else { return false }
+        let names = [leaf.issuer] + objects.distributionPoints(of: leaf).flatMap(\.issuers)
+        let keys = Set(names.map(\.matchingKey))
+        return material.lists.contains { keys.contains($0.issuer.matchingKey) }
     }
 
     private func isAllowed(_ problem: Verification.Problem) -> Bool {

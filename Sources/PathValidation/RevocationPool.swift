@@ -20,7 +20,7 @@ package struct RevocationPool: Sendable {
         lists: [EncodedRevocationList] = [], responses: [StatusResponse] = [], isRequired: Bool = false
     ) {
         self.lists = Dictionary(grouping: lists, by: \.issuer.matchingKey)
-        self.responses = responses
+        self.responses = responses.withoutDuplicates
         self.isRequired = isRequired || !lists.isEmpty || !responses.isEmpty
     }
 
@@ -30,7 +30,7 @@ package struct RevocationPool: Sendable {
     ) -> RevocationPool {
         var pool = self
         pool.lists.merge(Dictionary(grouping: more, by: \.issuer.matchingKey)) { $0 + $1 }
-        pool.responses += responses
+        pool.responses = (pool.responses + responses).withoutDuplicates
         return pool
     }
 
@@ -103,6 +103,14 @@ package struct RevocationPool: Sendable {
                 }
             }
         }
+    }
+}
+
+extension [StatusResponse] {
+    /// The responses, each once. The first one of several equal ones is kept.
+    fileprivate var withoutDuplicates: [StatusResponse] {
+        var seen: Set<StatusResponse> = []
+        return filter { seen.insert($0).inserted }
     }
 }
 

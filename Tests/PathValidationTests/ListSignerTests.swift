@@ -278,4 +278,33 @@ struct ListSignerTests: RevocationListSuite {
         let check = validator.validate(leaf, at: TestAuthority.now).verification.check(.revocation)
         #expect(check.outcome == .unsettled)
     }
+
+    @Test(
+        "A revocation by a signer below one anchor does not count on a path to another one, in any order",
+        arguments: [false, true])
+    func otherAnchor(isCrossCertificateFirst: Bool) throws {
+        let other = try TestAuthority.root("Other Root")
+        let authority = try root.authority("Authority", serial: [6])
+        let cross = try other.authority("Authority", key: authority.key, serial: [6])
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let leaf = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signer.certificate.subject)]
+        }
+        let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]
+        let lists = [
+            try root.list(), try other.list(), try authority.list(),
+            try signer.list(entries, [EncodedExtension.indirect]),
+        ]
+        let authorities = isCrossCertificateFirst ? [cross, authority] : [authority, cross]
+        var trial = Trial(
+            trusted: [root, other].map(\.certificate), untrusted: (authorities + [signer]).map(\.certificate),
+            lists: lists)
+        #expect(trial.failures(leaf) == [])
+        trial.trusted = [root.certificate]
+        #expect(trial.failures(leaf) == [.revocation])
+        // A list that settles nothing on one path can settle the status on the other one.
+        trial.trusted = [root, other].map(\.certificate)
+        trial.lists = [try root.list(), try other.list(), try signer.list([], [EncodedExtension.indirect])]
+        #expect(trial.failures(leaf) == [])
+    }
 }

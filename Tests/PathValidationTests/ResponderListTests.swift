@@ -95,4 +95,62 @@ struct ResponderListTests {
             #expect(check.outcome == .unsettled, "\(limit): \(check.explanation)")
         }
     }
+
+    @Test("The entries of a forged list are not read for each response")
+    func forgedEntries() throws {
+        let forger = try TestAuthority.root("Authority")
+        let hold = CertificateRevocationList.Entry(serialNumber: [7], date: TestAuthority.start, reason: 6)
+        var material = RevocationMaterial()
+        material.lists = [try forger.list(Array(repeating: hold, count: 20_000))]
+        let objects = VerificationObjects()
+        let response = try response()
+        func time(_ material: RevocationMaterial) -> Double {
+            let search = RevocationSearch(
+                material, path: [leaf, authority.certificate, root.certificate], at: TestAuthority.now,
+                securityLevel: nil, objects)
+            return processorTime {
+                for _ in 0..<20 {
+                    let finding = response.finding(
+                        on: leaf, issuedBy: authority.certificate, at: TestAuthority.now,
+                        securityLevel: nil, lists: search, objects)
+                    #expect(finding != .unrelated)
+                }
+            }
+        }
+        // The first call decodes the list.
+        _ = time(material)
+        #expect(time(material) < 10 * time(RevocationMaterial()))
+    }
+
+    @Test("After the time of the search, no further responses are verified, and the status is unsettled")
+    func responseTime() throws {
+        var material = RevocationMaterial()
+        material.isRequired = true
+        material.responses = try (0..<70).map { _ in try response() }
+        let path = CertificatePath(
+            leaf, issuers: [authority.certificate, root.certificate], isAnchored: true)
+        for isOver in [false, true] {
+            let objects = VerificationObjects()
+            objects.beginSearch { isOver }
+            let result = CertificateVerifier().verify(
+                path, with: material, at: TestAuthority.now, using: objects)
+            #expect(result.check(.revocation).outcome == (isOver ? .unsettled : .passed))
+            #expect(result.links.first?.revocation.count == (isOver ? 64 : 70))
+        }
+    }
+
+    @Test("The key of a responder that the issuer did not certify is not used")
+    func foreignResponder() throws {
+        let forger = try TestAuthority.root("Responder") { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"] }
+        let request = try StatusClient.request([leaf.serialNumber], of: authority.certificate.der)
+        let forged = try StatusResponse(
+            der: try forger.issuer.statusResponse(
+                to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start,
+                nextUpdate: TestAuthority.end
+            ) { _ in .good })
+        let finding = forged.finding(
+            on: leaf, issuedBy: authority.certificate, at: TestAuthority.now, securityLevel: nil,
+            VerificationObjects())
+        #expect(finding == .unusable("it was not signed by the issuer or an authorized responder"))
+    }
 }

@@ -303,8 +303,9 @@ struct RevocationListFormTests {
         DERText.listExtension([0x55, 0x1D, 0x15], [0x0A, 0x01, 0x01]))
 
     /// An entry with these names as the certificate's issuer.
-    private static func entry(issuers: [UInt8]) -> [UInt8] {
-        let item = DERText.listExtension([0x55, 0x1D, 0x1D], DERText.sequence(issuers), isCritical: true)
+    private static func entry(issuers: [UInt8], more: [UInt8] = []) -> [UInt8] {
+        let item = DERText.listExtension(
+            [0x55, 0x1D, 0x1D], DERText.sequence(issuers) + more, isCritical: true)
         return DERText.sequence(serial + date + DERText.sequence(item))
     }
 
@@ -351,6 +352,10 @@ struct RevocationListFormTests {
         .rest(
             "an issuer without a directory name",
             ListForm.rest(entries: [entry(issuers: [0x82, 0x01, 0x61])], extensions: [indirect])),
+        .rest(
+            "octets after an issuer",
+            ListForm.rest(
+                entries: [entry(issuers: directoryName, more: [0x05, 0x00])], extensions: [indirect])),
         .rest("an empty issuer", ListForm.rest(entries: [entry(issuers: [])], extensions: [indirect])),
     ]
 

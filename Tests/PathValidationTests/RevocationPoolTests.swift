@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import TestSupport
 import Testing
 
 @testable import PathValidation
@@ -48,6 +49,21 @@ struct RevocationPoolTests {
     @Test("A list is selected once, although several certificates of the path have the same issuer")
     func once() throws {
         #expect(try material([root.list()], path: 2).lists.count == 1)
+    }
+
+    @Test("A response that is given twice is used once")
+    func repeatedResponse() throws {
+        let request = try StatusClient.request([[9]], of: root.certificate.der)
+        let der = try root.issuer.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
+        ) { _ in .good }
+        let response = try StatusResponse(der: der)
+        let pool = RevocationPool(responses: [response, response]).adding(responses: [response])
+        let material = pool.material(
+            for: [try root.leaf(), root.certificate],
+            CertificatePool(trusted: [root.certificate], untrusted: []), at: TestAuthority.now, .init(),
+            VerificationObjects())
+        #expect(material.responses == [response])
     }
 
     @Test("Added lists of an issuer do not replace its earlier lists")

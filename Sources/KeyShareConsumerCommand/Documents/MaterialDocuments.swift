@@ -218,9 +218,8 @@ package struct StatusResponseDocument: Codable, Sendable {
         statuses = (contents?.singles ?? []).prefix(10_000).map(Single.init)
         extensions = (contents?.extensions ?? []).map { ExtensionDocument($0) }
         let certificates = contents?.certificates ?? []
-        self.certificates = certificates.map {
-            CertificateDocument($0, .init(at: date, among: certificates))
-        }
+        let examination = CertificateDocument.Examination(at: date, among: certificates)
+        self.certificates = certificates.map { CertificateDocument($0, examination) }
         findings = CertificateLinter.findings(in: response, at: date).map { FindingDocument($0) }
     }
 

@@ -106,11 +106,18 @@ package struct StatusResponse: Sendable, Hashable {
         else { return .unusable("the certificate cannot be decoded") }
         let answers = unsafe Self.answers(on: subject, authority, in: basic)
         guard unsafe !answers.isEmpty else { return .unrelated }
+        guard objects.countResponse() else { return .unusable("verifying the responses takes too long") }
+        let responder = unsafe Self.responder(of: basic, authority)
+        // Anyone can put any certificate into a response, and verifying with its key can take milliseconds. So the
+        // issuer's signature of the certificate is verified first.
+        if let responder = unsafe responder, unsafe !Self.isIssued(responder, by: issuer, objects) {
+            return .unusable("it was not signed by the issuer or an authorized responder")
+        }
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
         var doubt: String?
-        if let responder = unsafe Self.responder(of: basic, authority) {
+        if let responder = unsafe responder {
             if let fault = unsafe Self.fault(ofResponder: responder) { return .unusable(fault) }
             if let lists, let certificate = unsafe Self.checkedResponder(responder) {
                 switch lists.status(of: certificate) {
@@ -163,6 +170,14 @@ package struct StatusResponse: Sendable, Hashable {
             unsafe X509_cmp(signer, authority) != 0
         else { return nil }
         return unsafe signer
+    }
+
+    /// Whether the issuer signed the certificate of a responder.
+    private static func isIssued(
+        _ responder: OpaquePointer, by issuer: Certificate, _ objects: VerificationObjects
+    ) -> Bool {
+        let der = unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) }
+        return (try? Certificate(der: der)).map { objects.isIssued($0, by: issuer) } ?? false
     }
 
     /// Returns the reason why a responder must not sign responses; nil if it may.

@@ -118,10 +118,12 @@ package struct RevocationSearch {
         return candidates.filter { list, _ in list.thisUpdate <= date && objects.covers(list, certificate) }
             .sorted { $0.0.isNewer(than: $1.0) }
             .compactMap { list, isWeak in
-                guard let entry = objects.entry(of: certificate, in: list), !entry.isAbsent,
+                // The signature is verified first, because a forged list can have very many entries of the certificate.
+                guard
                     let signer = signers[list.issuerKey]?.first(where: {
                         !subordinates.contains($0) && objects.isSigned(list, by: $0)
-                    })
+                    }),
+                    let entry = objects.entry(of: certificate, in: list), !entry.isAbsent
                 else { return nil }
                 return Finding(list: list, signer: signer, entry: entry, isWeak: isWeak)
             }

@@ -68,7 +68,7 @@ struct RevocationVerdict {
             }
         }
         // The search for a responder's revocation can omit signatures, too.
-        let omission = material.refusal ?? objects.omittedListSignatures
+        let omission = material.refusal ?? objects.omittedSignatures
         check = Self.check(run, material, search, answers, omission)
         problems = answers.revoked.sorted { $0.key < $1.key }.filter { depth, _ in
             !run.problems.contains { $0.isRevoked && $0.depth == depth }

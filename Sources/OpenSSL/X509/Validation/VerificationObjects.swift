@@ -47,20 +47,22 @@ internal import COpenSSL
         unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }
     }
 
-    /// The number of signatures of lists that each search verifies before it looks at the clock.
-    private static let uncheckedListSignatures = 64
+    /// The numbers of signatures of lists, and of responses, that each search verifies before it looks at the clock.
+    private static let uncheckedSignatures = 64
     private var listSignatureCount = 0
+    private var responseCount = 0
     private var isOutOfTime: () -> Bool = { false }
-    /// Why the search did not verify the signatures of some lists: its time was over, or a list could not be read. A
-    /// sentence without a full stop; nil if it verified all.
-    private(set) var omittedListSignatures: String?
+    /// Why the search did not verify the signatures of some lists or responses: its time was over, or a list could not be
+    /// read. A sentence without a full stop; nil if it verified all.
+    private(set) var omittedSignatures: String?
 
-    /// Begins a search with its own time limit for the signatures of revocation lists. An attacker can provide many lists
-    /// and keys, and it can take several milliseconds to verify one signature.
+    /// Begins a search with its own time limit for the signatures of revocation lists and responses. An attacker can
+    /// provide many lists, responses and keys, and it can take several milliseconds to verify one signature.
     package func beginSearch(isOutOfTime: @escaping () -> Bool) {
         self.isOutOfTime = isOutOfTime
         listSignatureCount = 0
-        omittedListSignatures = nil
+        responseCount = 0
+        omittedSignatures = nil
     }
 
     /// The number of signatures that were verified because no cached result existed.
@@ -90,12 +92,20 @@ internal import COpenSSL
     /// Whether the time of the search is over (``beginSearch(isOutOfTime:)``).
     package var isSearchOver: Bool { isOutOfTime() }
 
+    /// Counts a response that will be verified. Returns false if there is no time for it.
+    func countResponse() -> Bool {
+        responseCount += 1
+        guard responseCount > Self.uncheckedSignatures, isOutOfTime() else { return true }
+        omittedSignatures = "verifying the OCSP responses takes too long"
+        return false
+    }
+
     /// Whether the key of `signer` created the signature of `list`. Also false if the key cannot be loaded, or if the
-    /// signature was not verified (``omittedListSignatures``). The result is cached.
+    /// signature was not verified (``omittedSignatures``). The result is cached.
     package func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
         if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
-        if listSignatureCount >= Self.uncheckedListSignatures, isOutOfTime() {
-            omittedListSignatures = "verifying the signatures of the revocation lists takes too long"
+        if listSignatureCount >= Self.uncheckedSignatures, isOutOfTime() {
+            omittedSignatures = "verifying the signatures of the revocation lists takes too long"
             return false
         }
         listSignatureCount += 1
@@ -105,7 +115,7 @@ internal import COpenSSL
             do throws(CertificateError) {
                 verdict = unsafe try list.isSigned(by: X509_get0_pubkey(pointer))
             } catch {
-                omittedListSignatures = error.reason
+                omittedSignatures = error.reason
                 return false
             }
         }
