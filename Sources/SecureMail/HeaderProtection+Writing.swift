@@ -45,15 +45,16 @@ extension HeaderProtection {
 
     /// The value of a Content-Type field without the parameters of an earlier header protection.
     static func withoutParameters(_ value: String) -> String {
-        let parameters = ContentType(value)?.parameters ?? [:]
-        guard ["hp", "hp-legacy-display", "protected-headers"].contains(where: { parameters[$0] != nil })
-        else {
-            return value
+        var rest = value.unicodeScalars[...]
+        guard ContentType.mediaType(&rest) != nil else { return value }
+        var text = String.UnicodeScalarView()
+        var start = value.startIndex
+        for parameter in ContentType.parameters(&rest).pairs
+        where ["hp", "hp-legacy-display", "protected-headers"].contains(parameter.name) {
+            text += value.unicodeScalars[start..<parameter.range.lowerBound]
+            start = parameter.range.upperBound
         }
-        // The regular expression also matches quoted values, which remain unchanged: they can contain such a parameter.
-        let pattern =
-            #/(?i)"(?:\\.|[^"\\])*"|;\s*(?:hp|hp-legacy-display|protected-headers)\s*=\s*(?:"(?:\\.|[^"\\])*"|[^;\s]*)/#
-        return value.replacing(pattern) { $0.output.first == "\"" ? $0.output : "" }
+        return String(text + value.unicodeScalars[start...])
     }
 
     /// The lines at the start of an encrypted text that repeat the hidden fields, for mail programs that do not support

@@ -82,7 +82,8 @@ struct HiddenMessage {
     }
 
     /// Whether the body begins with a CMS structure, in any transfer encoding, that contains content. A signature without
-    /// content and a list of certificates hide nothing.
+    /// content and a list of certificates hide nothing. Neither does a signed configuration profile, which no mail program
+    /// opens as a message.
     private func containsMessage() throws -> Bool {
         let position = lseek(descriptor, 0, SEEK_CUR)
         defer { lseek(descriptor, position, SEEK_SET) }
@@ -94,6 +95,7 @@ struct HiddenMessage {
             lseek(descriptor, position, SEEK_SET)
             switch try CMSStructure.contentType(at: decoder(reader)) {
             case OID.envelopedData, OID.authEnvelopedData, OID.compressedData: return true
+            case OID.signedData where header.isProfile: break
             case OID.signedData:
                 lseek(descriptor, position, SEEK_SET)
                 do {
@@ -127,6 +129,12 @@ struct HiddenMessage {
 }
 
 extension MailHeader {
+    /// Whether the part is a configuration profile by its media type and its file name.
+    fileprivate var isProfile: Bool {
+        contentType?.name == "application/x-apple-aspen-config" && contentType?.isAmbiguous == false
+            && fileNames?.isEmpty == false && hasOnlyFileNames(endingIn: [".mobileconfig"])
+    }
+
     /// Whether the transfer encoding is uuencode or yEnc, which no standard for mail allows but some programs decode.
     var hasUncommonEncoding: Bool { ["uu", "yenc"].contains(where: transferEncoding.contains) }
 }

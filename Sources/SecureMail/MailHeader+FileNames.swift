@@ -9,25 +9,60 @@ extension MailHeader {
     /// The file name extensions of messages.
     private static let messageExtensions = [".eml", ".mht", ".mhtml", ".nws"]
 
-    /// The file name in lower case: the parts of a divided name joined, and decoded from both encodings (RFC 2047, RFC
-    /// 2231). Nil if programs could find different names.
-    var decodedFileName: String? { fileNames.map { Self.decoded($0.joined()) } }
+    /// The file name in one field, or in both fields, in lower case: the parts of a divided name joined, and decoded from
+    /// both encodings (RFC 2047, RFC 2231). Nil if programs could find different names.
+    func decodedFileName(in field: String? = nil) -> String? {
+        let names = field.map { name in Self.fileNames(in: fields.filter { $0.is(name) }) } ?? fileNames
+        return names.map { Self.decoded($0.joined()) }
+    }
 
     /// Whether the file name of a part of unspecific type is that of a message.
     var hasNameOfMessage: Bool {
-        guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
-        return Self.messageExtensions.contains { decodedFileName?.hasSuffix($0) == true }
+        guard let type = contentType?.name, Self.unspecificTypes.contains(type), let name = decodedFileName()
+        else { return false }
+        return Self.messageExtensions.contains(where: name.hasSuffix)
     }
 
     /// Whether programs that choose, divide or join names differently could find the name of a message.
     var mayHaveNameOfMessage: Bool {
         guard let type = contentType?.name, Self.unspecificTypes.contains(type) else { return false }
-        let names =
-            fileNames
-            ?? fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
-        let name = Self.decoded(names.joined())
-        return Self.countOfWords(name) > 0
-            || (Self.messageExtensions + [".p7m"]).contains { name.contains($0) }
+        let extensions = Self.messageExtensions + [".p7m"]
+        if let names = unambiguousFileNames {
+            // Windows removes dots and blanks at the end of a name. Programs also remove other characters there.
+            let ends = names.map { name in
+                name.utf8.lastIndex { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+                    .map { String(Substring(name.utf8[...$0])) } ?? ""
+            }
+            return ends.contains { extensions.contains(where: $0.hasSuffix) }
+        }
+        let values = fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
+        let name = Self.plain(Self.decoded(Self.joinedFileNames(in: values) + values.joined()))
+        return Self.countOfWords(name) > 0 || extensions.contains { name.contains($0) }
+    }
+
+    /// All file names in some fields, one after the other, also in ambiguous fields.
+    private static func joinedFileNames(in values: [String]) -> String {
+        values.map { value in
+            var rest = value.unicodeScalars.drop { $0 != ";" }
+            return ContentType.parameters(&rest).pairs.filter { isFileName($0.name) }
+                .map { (number: partNumber($0.name), text: $0.value) }
+                .sorted { $0.number < $1.number }.map(\.text).joined()
+        }.joined(separator: ";")
+    }
+
+    /// A name without the characters that some programs leave out: quotes, backslashes, control characters and the escape
+    /// sequences of ISO 2022.
+    private static func plain(_ name: String) -> String {
+        var text = String.UnicodeScalarView()
+        var rest = name.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if scalar == "\u{1B}" {
+                rest = rest.drop { "$()".unicodeScalars.contains($0) }.dropFirst()
+            } else if !"\"\\".unicodeScalars.contains(scalar), scalar.properties.generalCategory != .control {
+                text.append(scalar)
+            }
+        }
+        return String(text)
     }
 
     /// Whether each file name in Content-Type and Content-Disposition is that of an S/MIME message or signature (RFC 8551,
@@ -38,15 +73,24 @@ extension MailHeader {
     /// Whether each file name that programs could find in Content-Type and Content-Disposition is empty, or ends in one of
     /// these extensions.
     func hasOnlyFileNames(endingIn extensions: [String]) -> Bool {
+        unambiguousFileNames?.allSatisfy { name in
+            name.isEmpty || extensions.contains(where: name.hasSuffix)
+        } ?? false
+    }
+
+    /// The file names in Content-Type and Content-Disposition, decoded and in lower case; nil if programs could find other
+    /// names.
+    private var unambiguousFileNames: [String]? {
+        var fileNames: [String] = []
         for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
             let (pairs, isAmbiguous) = ContentType.parameters(&rest)
-            if isAmbiguous, field.value.lowercased().contains("name") { return false }
-            let names = pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }
+            if isAmbiguous, field.value.lowercased().contains("name") { return nil }
+            let names = pairs.filter { Self.isFileName($0.name) }
             // Some programs decode encoded words before they divide the field, and find parameters inside the words.
             let words = names.map { Self.countOfWords($0.value) }.reduce(0, +)
-            guard Self.countOfWords(field.value) == words else { return false }
-            guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return false }
+            guard Self.countOfWords(field.value) == words else { return nil }
+            guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return nil }
             var texts = names.filter { !Self.isDivided($0.name) }.map(\.value)
             // Only the parts of one divided name are joined. Programs choose differently between other names.
             for base in ["name", "filename"] {
@@ -55,16 +99,18 @@ extension MailHeader {
                         (number: Self.partNumber($0.name), text: $0.value, isExtended: $0.name.hasSuffix("*"))
                     }
                     .sorted { $0.number < $1.number }
-                guard parts.map(\.number) == Array(0..<parts.count) else { return false }
+                guard parts.map(\.number) == Array(0..<parts.count) else { return nil }
                 // Python reads a charset in the first part if any part is extended.
                 guard parts.first?.isExtended != false || !parts.contains(where: \.isExtended) else {
-                    return false
+                    return nil
                 }
                 texts.append(parts.map(\.text).joined())
             }
-            guard texts.allSatisfy({ Self.isName($0, endingIn: extensions) }) else { return false }
+            texts = texts.map(Self.decoded)
+            guard texts.allSatisfy(Self.isUnambiguousName) else { return nil }
+            fileNames += texts
         }
-        return true
+        return fileNames
     }
 
     /// Whether a parameter has no charset (RFC 2231, 4), or one that contains ASCII.
@@ -79,13 +125,11 @@ extension MailHeader {
         Array(text.utf8).ranges(of: Array("=?".utf8)).count
     }
 
-    /// Whether a name is empty or ends in one of the extensions. Some programs end it at a control character, find further
+    /// Whether all programs read a decoded name in the same way. Some end it at a control character, find further
     /// parameters after a quote, or decode malformed words.
-    private static func isName(_ name: String, endingIn extensions: [String]) -> Bool {
-        let name = decoded(name)
-        return name.isEmpty
-            || extensions.contains(where: name.hasSuffix) && countOfWords(name) == 0
-                && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\".utf8.contains($0) }
+    private static func isUnambiguousName(_ name: String) -> Bool {
+        countOfWords(name) == 0
+            && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\".utf8.contains($0) }
     }
 
     /// Whether a parameter is a part of a divided one, such as `name*1*` (RFC 2231, 3).

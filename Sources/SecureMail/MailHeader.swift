@@ -17,7 +17,10 @@ package struct MailHeader: Sendable {
         }
 
         /// Returns whether the field has this name, ignoring case.
-        func `is`(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+        func `is`(_ other: String) -> Bool {
+            // The lengths differ for most of the many fields that a message can have.
+            name.utf8.count == other.utf8.count && name.lowercased() == other.lowercased()
+        }
     }
 
     /// The header fields, in their order in the message.
@@ -205,7 +208,7 @@ struct ContentType: Sendable {
 
     /// Reads a media type up to a semicolon; nil if the text is not a media type. Comments and blanks around its names
     /// are skipped (RFC 2045, 5.1). `isExact` is false if there are any, because not all programs skip them.
-    private static func mediaType(
+    static func mediaType(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (name: String, isExact: Bool)? {
         var text = ""
@@ -240,16 +243,20 @@ struct ContentType: Sendable {
     /// The parameters are ambiguous if programs could find different ones: they are not `name=value`, a name contains
     /// other characters than letters, digits and `-._*`, a quoted string has no end, contains a backslash or is followed
     /// by text, a value without quotes is not a token, or there are more than `MailLimits.parameters`.
+    ///
+    /// - Returns: For each parameter, its range begins with the semicolon before it.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
-    ) -> (pairs: [(name: String, value: String)], isAmbiguous: Bool) {
-        var parameters: [(name: String, value: String)] = []
+    ) -> (pairs: [(name: String, value: String, range: Range<String.Index>)], isAmbiguous: Bool) {
+        var parameters: [(name: String, value: String, range: Range<String.Index>)] = []
         var isAmbiguous = false
         var isAfterBoundary = false
         // All programs ignore semicolons at the end.
         var isAtEnd = false
-        while rest.popFirst() != nil {
+        while !rest.isEmpty {
             guard parameters.count < MailLimits.parameters else { return (parameters, true) }
+            let start = rest.startIndex
+            rest = rest.dropFirst()
             let key = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(key.count)
             let name = String(key).trimmedOfBlanks
@@ -274,7 +281,7 @@ struct ContentType: Sendable {
                 text = String(plain).trimmedOfBlanks
                 if !isUnquotedValue(text, of: name.lowercased(), isAfterBoundary) { isAmbiguous = true }
             }
-            parameters.append((name.lowercased(), text))
+            parameters.append((name.lowercased(), text, start..<rest.startIndex))
             if name.lowercased() == "boundary" { isAfterBoundary = true }
         }
         return (parameters, isAmbiguous)
@@ -312,16 +319,23 @@ struct ContentType: Sendable {
 }
 
 extension MailHeader {
-    private static func fileNames(in fields: [Field]) -> [String]? {
+    static func fileNames(in fields: [Field]) -> [String]? {
         var names: [String] = []
         for field in fields where field.is("Content-Type") || field.is("Content-Disposition") {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
             let (pairs, isAmbiguous) = ContentType.parameters(&rest)
             if isAmbiguous { return nil }
-            let parts = pairs.filter { ["name", "filename"].contains($0.name.prefix { $0 != "*" }) }
-            names += parts.sorted { partNumber($0.name) < partNumber($1.name) }.map(\.value)
+            let parts = pairs.filter { isFileName($0.name) }
+                .map { (number: partNumber($0.name), text: $0.value) }
+            names += parts.sorted { $0.number < $1.number }.map(\.text)
         }
         return names
+    }
+
+    /// Whether a parameter with this name is a file name, or a part of one.
+    static func isFileName(_ name: String) -> Bool {
+        let base = name.prefix { $0 != "*" }
+        return base == "name" || base == "filename"
     }
 
     /// The number in the name of a divided parameter, such as `name*1*` (RFC 2231, 3); 0 for other names.

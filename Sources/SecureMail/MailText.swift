@@ -26,8 +26,8 @@ package enum MailText {
     /// Decodes the encoded words in a header field's value (RFC 2047). Words that cannot be decoded are left unchanged.
     /// The result is in the Stream-Safe Text Format.
     ///
-    /// - Parameter assumesLatin: Whether words in other charsets that contain ASCII are decoded as ISO-8859-1, which
-    ///   preserves their ASCII characters.
+    /// - Parameter assumesLatin: Whether words in other charsets that contain ASCII, and words with octets that their
+    ///   charset does not contain, are decoded as ISO-8859-1, which preserves their ASCII characters.
     package static func decoded(headerValue value: String, assumesLatin: Bool = false) -> String {
         let bytes = Array(value.utf8)
         var text: [UInt8] = []
@@ -54,9 +54,12 @@ package enum MailText {
     /// Whether a charset in lower case is a common one in which the octets of ASCII characters are the same as in ASCII.
     static func containsASCII(_ charset: String) -> Bool {
         let names = [
-            "utf-8", "utf8", "us-ascii", "gb2312", "gbk", "gb18030", "big5", "shift_jis", "ks_c_5601-1987",
+            "utf-8", "utf8", "us-ascii", "ansi_x3.4-1968", "latin1", "gb2312", "gbk", "x-gbk", "gb18030",
+            "big5", "big5-hkscs", "shift_jis", "sjis", "x-sjis", "windows-31j", "cp932", "cp936", "cp949",
+            "cp950", "ksc5601", "ks_c_5601-1987", "windows-874", "tis-620", "ibm850", "cp866",
+            "macintosh", "x-mac-roman", "unknown-8bit",
         ]
-        let families = ["iso-8859-", "iso-2022-", "windows-125", "koi8-", "euc-"]
+        let families = ["iso-8859-", "iso8859-", "iso-2022-", "windows-125", "cp125", "koi8-", "euc-"]
         return names.contains(charset) || families.contains(where: charset.hasPrefix)
     }
 
@@ -215,15 +218,22 @@ private struct EncodedWord {
             isBase64
             ? Data(base64Encoded: Data(content)).map { Array($0) }
             : MailText.quotedPrintableDecoded(content.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 })
-        self.charset = String(decoding: charset, as: UTF8.self).lowercased()
+        // A language can follow the charset (RFC 2231, 5).
+        let name = charset.prefix { $0 != UInt8(ascii: "*") }
+        self.charset = String(decoding: name, as: UTF8.self).lowercased()
     }
 
     /// The text in UTF-8; nil if the word cannot be decoded.
     ///
-    /// - Parameter assumesLatin: Whether a word in another charset that contains ASCII is decoded as ISO-8859-1.
+    /// - Parameter assumesLatin: Whether a word in another charset that contains ASCII, or with octets that its charset
+    ///   does not contain, is decoded as ISO-8859-1.
     func decoded(assumesLatin: Bool) -> ArraySlice<UInt8>? {
-        let other = assumesLatin && MailText.containsASCII(charset) ? String.Encoding.isoLatin1 : nil
-        guard let octets, let encoding = Self.encodings[charset] ?? other else { return nil }
-        return String(bytes: octets, encoding: encoding).map { Array($0.utf8)[...] }
+        guard let octets else { return nil }
+        let encodings = [
+            Self.encodings[charset], assumesLatin && MailText.containsASCII(charset) ? .isoLatin1 : nil,
+        ].compactMap(\.self)
+        return encodings.lazy.compactMap { String(bytes: octets, encoding: $0) }.first.map {
+            Array($0.utf8)[...]
+        }
     }
 }

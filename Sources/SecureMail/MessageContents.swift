@@ -22,7 +22,7 @@ package struct MessageContents: Sendable {
         package let isForwarded: Bool
         /// The index of the S/MIME part that contains this one, in ``MessageContents/parts``; nil if there is none.
         package let container: Int?
-        /// The numbers of the multipart/alternative and multipart/related entities around the part.
+        /// The numbers of the multipart/alternative, multipart/related and similar entities around the part.
         package let choices: [Int]
         /// The parameters of the part's Content-Type, keyed by name in lower case; empty for a bare CMS message.
         package let parameters: [String: String]
@@ -67,8 +67,8 @@ package struct MessageContents: Sendable {
         /// Whether the part could contain an S/MIME message that was not read, for example because its header or its
         /// boundary is ambiguous.
         package let isUnread: Bool
-        /// The numbers of the multipart/alternative and multipart/related entities around the part. Mail programs show
-        /// only one part of such an entity, or one as the frame of the others.
+        /// The numbers of the multipart/alternative, multipart/related and similar entities around the part. Mail programs
+        /// show only one part of such an entity, or one as the frame of the others.
         package let choices: [Int]
         /// The index of the innermost S/MIME part that contains this one, in ``MessageContents/parts``; nil for a part
         /// that nothing protects.
@@ -182,7 +182,7 @@ private struct MessageWalk {
         var isForwarded = false
         var container: Int?
         var level = 0
-        /// The numbers of the multipart/alternative and multipart/related entities around the entity.
+        /// The numbers of the entities around the entity whose type is one of ``choiceTypes``.
         var choices: [Int] = []
         /// The boundaries of the multipart entities around the entity.
         var boundaries: [String] = []
@@ -281,6 +281,15 @@ private struct MessageWalk {
                 hasLegacyDisplay: form.header?.contentType?.parameters["hp-legacy-display"] == "1"))
     }
 
+    /// Programs show only one part of an entity with one of these types, or one as the frame of the others. For example,
+    /// Evolution shows only the second part of multipart/appledouble (RFC 1740). They show all parts of an unknown type (RFC
+    /// 2046, 5.1.7).
+    private static let choiceTypes: Set<String> = [
+        "multipart/alternative", "multipart/related", "multipart/signed", "multipart/encrypted",
+        "multipart/appledouble", "multipart/header-set", "multipart/multilingual",
+        "multipart/x-mixed-replace",
+    ]
+
     private mutating func visitParts(
         _ reader: LineReader, _ boundary: String, _ form: MessageForm, _ place: Place
     ) throws {
@@ -289,11 +298,8 @@ private struct MessageWalk {
         var place = place
         let overlaps = noteBoundary(boundary, in: &place)
         let isDigest = form.type == "multipart/digest"
-        // Other programs could read an ambiguous type as one of these.
-        let types = [
-            "multipart/alternative", "multipart/related", "multipart/signed", "multipart/encrypted",
-        ]
-        if types.contains(form.type) || form.isAmbiguous {
+        // Other programs could read an ambiguous type as a choice.
+        if Self.choiceTypes.contains(form.type) || form.isAmbiguous {
             choices += 1
             place.choices.append(choices)
         }

@@ -190,10 +190,8 @@ struct MessageForm {
             // the name only in Content-Disposition.
             if header.hasNameOfMessage { return message(header, reader) }
             guard type.name == "application/octet-stream", !type.isAmbiguous else { return .plain }
-            let names = ["Content-Type", "Content-Disposition"].map { field in
-                MailHeader(header.fields.filter { $0.is(field) }).decodedFileName
-            }
-            let name = names[0] == "" ? names[1] : names[0]
+            var name = header.decodedFileName(in: "Content-Type")
+            if name == "" { name = header.decodedFileName(in: "Content-Disposition") }
             return name?.hasSuffix(".p7m") == true
                 ? .cms(EncodedBody(reader, isBase64: header.transferEncoding == "base64")) : .plain
         }

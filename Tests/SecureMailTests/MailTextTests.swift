@@ -60,6 +60,16 @@ struct MailTextTests {
         }
     }
 
+    @Test(
+        "Words in charsets that contain ASCII keep their ASCII characters",
+        arguments: [
+            "windows-874", "TIS-620", "windows-31j", "cp932", "big5-hkscs", "cp1251", "x-gbk", "macintosh",
+            "unknown-8bit", "utf-8",
+        ])
+    func charsets(_ charset: String) {
+        #expect(MailText.decoded(headerValue: "=?\(charset)?Q?=E0.pdf?=", assumesLatin: true) == "\u{E0}.pdf")
+    }
+
     @Test("Text that resembles encoded words is unchanged, and text around words is kept")
     func partialWords() {
         for text in [

@@ -97,6 +97,21 @@ struct MessageReaderTests: MailSuite {
         #expect(contents.parts.map(\.path) == ["1"] && contents.unprotected.map(\.path) == ["2"])
     }
 
+    @Test(
+        "A multipart is a choice if mail programs show only one of its parts, but not inside the signature",
+        arguments: [
+            ("alternative", true), ("related", true), ("appledouble", true), ("header-set", true),
+            ("multilingual", true), ("x-mixed-replace", true), ("mixed", false), ("digest", false),
+            ("report", false), ("parallel", false), ("x-unknown", false),
+        ])
+    func choices(_ type: String, _ isChoice: Bool) throws {
+        let outside = try read(multipart(type, [try signed(body), footer]))
+        #expect(outside.parts.map(\.choices) == [isChoice ? [1] : []])
+        #expect(outside.unprotected.map(\.choices) == [isChoice ? [1] : []])
+        let inside = try read(try signed(multipart(type, [footer, footer])))
+        #expect(inside.parts.map(\.choices) == [[]] && inside.unprotected.isEmpty)
+    }
+
     @Test("A forwarded message has its own path and its own header")
     func forwards() throws {
         let contents = try read(
