@@ -11,7 +11,7 @@ extension DeviceOptions {
     func changeState(
         _ output: OutputOptions, done: String? = nil, _ change: (Device) throws -> Void
     ) throws {
-        let device = try makeDevice(output.console)
+        let device = try makeDevice(noting: output.console.note)
         try change(device)
         let state = try device.state()
         try output.console.present(DeviceStateDocument(state)) {

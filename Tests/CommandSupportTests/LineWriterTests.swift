@@ -38,6 +38,23 @@ struct LineWriterTests {
         #expect(lines == 5_000 - dropped)
     }
 
+    @Test("A flush ends after its patience if nobody reads")
+    func impatient() throws {
+        let pipe = Pipe()
+        let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        // More than a pipe buffers.
+        let text = String(repeating: "x", count: 200_000)
+        writer.write(text)
+        writer.flush(patience: .zero)
+        var read = 0
+        while read < text.utf8.count {
+            let part = pipe.fileHandleForReading.availableData
+            try #require(!part.isEmpty)
+            read += part.count
+        }
+        #expect(read == text.utf8.count && writer.dropped == 0)
+    }
+
     @Test("After a flush, all lines are written in order")
     func flushed() throws {
         let pipe = Pipe()

@@ -233,19 +233,51 @@ struct AndroidKeyChainTests {
         try Data(apps.utf8).write(to: URL(fileURLWithPath: device.folder + "/android/access"))
         try access.grant("b", to: "one", at: Self.date)
         let error = #expect(throws: DeviceError.self) { try access.grant("c", to: "one", at: Self.date) }
-        #expect(error?.code == .invalidValue)
+        #expect(error?.code == .tooManyDecisions)
         #expect(try access.access(of: "one").keyGrants == ["a", "b"])
     }
 
-    @Test("Decisions about more apps or grants than the limits are rejected")
-    func limits() throws {
+    @Test("An app without a decision and without key grants is not stored")
+    func undecided() throws {
         let access = try AliasAccess(device)
-        for number in 0..<AliasAccess.mostApps { try access.setPermission(.granted, of: "app\(number)") }
+        try access.setPermission(.undecided, of: "one")
+        try access.grant("a", to: "two", at: Self.date)
+        #expect(try access.revoke("a", of: "two", at: Self.date))
+        try access.setPermission(.granted, of: "three")
+        #expect(try access.all().keys.sorted() == ["three"])
+        try access.setPermission(.undecided, of: "three")
+        #expect(try access.all().isEmpty)
+    }
+
+    @Test("At the limit of apps, a new app replaces the first one that has only the permission")
+    func replacedApp() throws {
+        let access = try AliasAccess(device)
+        try access.setPermission(.denied, of: "a-denied")
+        try access.setPermission(.granted, of: "b-chosen")
+        try access.grant("a", to: "b-chosen", at: Self.date)
+        for number in 2..<AliasAccess.mostApps { try access.setPermission(.granted, of: "c\(number)") }
+        for name in ["a-new", "z-new"] {
+            try access.setPermission(.granted, of: name)
+            #expect(try access.all().count == AliasAccess.mostApps)
+            #expect(try access.access(of: name).permission == .granted)
+        }
+        // The second new app replaced the first one.
+        #expect(try access.access(of: "a-new").permission == .undecided)
+        #expect(try access.access(of: "c10").permission == .undecided)
+        #expect(try access.access(of: "c100").permission == .granted)
+        #expect(try access.access(of: "a-denied").permission == .denied)
+        #expect(try access.access(of: "b-chosen").mayUse("a"))
+    }
+
+    @Test("At the limit of apps, a new app is rejected if no other app has only the permission")
+    func appLimit() throws {
+        let access = try AliasAccess(device)
+        for number in 0..<AliasAccess.mostApps { try access.setPermission(.denied, of: "app\(number)") }
         let error = #expect(throws: DeviceError.self) { try access.setPermission(.granted, of: "one-more") }
-        #expect(error?.code == .invalidValue)
+        #expect(error?.code == .tooManyDecisions)
         #expect(try access.all().count == AliasAccess.mostApps)
-        try access.setPermission(.denied, of: "app0")
-        #expect(try access.access(of: "app0").permission == .denied)
+        try access.setPermission(.granted, of: "app0")
+        #expect(try access.access(of: "app0").permission == .granted)
     }
 
     @Test("A damaged file of decisions is an error, and resetting the device removes it")

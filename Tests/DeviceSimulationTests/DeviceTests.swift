@@ -38,6 +38,20 @@ struct DeviceTests {
         #expect(try scratch.mode(path) == 0o700)
     }
 
+    @Test("A folder named keychain marks a device only if it contains one of the keychain's files")
+    func foreignKeychain() throws {
+        let folder = scratch.path("documents")
+        let keychain = folder + "/keychain"
+        try FileManager.default.createDirectory(atPath: keychain, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: keychain + "/notes"))
+        #expect(!Device.isThere(folder: folder) && !Device.isDevice(folder: folder))
+        for name in ["keychain.sqlite", "master.key", "generation"] {
+            try Data().write(to: URL(fileURLWithPath: "\(keychain)/\(name)"))
+            #expect(Device.isThere(folder: folder) && Device.isDevice(folder: folder), "\(name)")
+            try FileManager.default.removeItem(atPath: "\(keychain)/\(name)")
+        }
+    }
+
     @Test("A folder that is accessible to other users and contains other files is not changed")
     func otherThings() throws {
         let path = scratch.path("open")

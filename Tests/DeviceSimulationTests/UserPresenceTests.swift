@@ -1,4 +1,5 @@
 import Foundation
+import KeySharing
 import PrivateFiles
 import SimulatedKeychain
 import TestSupport
@@ -237,6 +238,24 @@ struct UserPresenceTests {
         #expect(throws: FileError(.damagedFile, path: "", "")) { try UserPresence(device).status() }
         try device.reset()
         #expect(try UserPresence(device).status().answer == .allow)
+    }
+
+    @Test("Counters in the files of a device start again after their maximum")
+    func counters() throws {
+        func write(_ text: String, to name: String) throws {
+            let path = device.folder + "/" + name
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        try write(
+            #"{"answer":"ask","delayMilliseconds":0,"questionsAsked":9223372036854775807,"questionsEnded":0}"#,
+            to: "presence")
+        var status = try UserPresence(device).status()
+        #expect(status.ask(nil, most: 16) == .min)
+        try Broadcasts(device).send(.keychainChanged, at: Date(timeIntervalSince1970: 0))
+        try write(#"{"last":9223372036854775807,"entries":[]}"#, to: "android/broadcasts")
+        let entry = try Broadcasts(device).send(.keychainChanged, at: Date(timeIntervalSince1970: 0))
+        #expect(entry.number == .min)
     }
 
     private func dialog(_ app: String) -> AndroidDialog { AndroidDialog(permissionFor: app) }

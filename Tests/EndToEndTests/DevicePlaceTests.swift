@@ -86,6 +86,22 @@ struct DevicePlaceTests {
         #expect(try await simulation.provider("list").status == 0)
     }
 
+    @Test("A folder that only contains another program's folder named keychain is not a device")
+    func foreignKeychain() async throws {
+        let simulation = try Simulation()
+        let folder = simulation.scratch.path("documents")
+        try FileManager.default.createDirectory(
+            atPath: folder + "/keychain", withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let file = try simulation.scratch.write([1], as: "documents/keychain/notes")
+        #expect(try await simulation.device("reset", "--yes", "--device", folder).status == 9)
+        #expect(try await simulation.device("restore", folder).status == 9)
+        #expect(try await simulation.provider("merge", folder).status == 9)
+        #expect(try await simulation.provider("provision", "--device", folder).status == 73)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data([1]))
+        #expect(try simulation.scratch.names(folder) == ["keychain"])
+    }
+
     @Test("A command with an explicit socket needs no device")
     func socket() async throws {
         let simulation = try Simulation()

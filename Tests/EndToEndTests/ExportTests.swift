@@ -291,6 +291,22 @@ struct ExportTests {
         #expect(again.status == 0)
     }
 
+    @Test("Export with an empty password prints a warning, unless the profile uses the empty password")
+    func emptyPassword() async throws {
+        try await provision("--generations", "1", "--types", "signature")
+        let empty = ["--password-file", try simulation.write("", as: "empty")]
+        let warning = "warning: the password is empty"
+        let file = simulation.scratch.path("one.zip")
+        for export in [["--all", "-o", folder, "--force"], ["Unfiltered.zip", "-o", file, "--force"]] {
+            let run = try await simulation.provider(["export"] + export + empty)
+            #expect(run.status == 0 && run.errors.contains(warning), "\(run.errors)")
+            for silent in [password, [], ["--profile", "empty-password"]] {
+                let run = try await simulation.provider(["export"] + export + silent)
+                #expect(run.status == 0 && !run.errors.contains(warning), "\(run.errors)")
+            }
+        }
+    }
+
     @Test("Export for a sample app requires one person with enough generations")
     func sampleChoice() async throws {
         let export = ["export", "--for", "sample-key-provider-2025", "-o", folder]

@@ -110,6 +110,26 @@ struct TokenOnlyTests {
         #expect(try await simulation.provider("check").status == 0)
     }
 
+    @Test("Backup notes the token-only identities that it omits, and restore those that it deletes")
+    func backup() async throws {
+        let backup = simulation.scratch.path("backup")
+        #expect(try await provision("--types", "encryption").status == 0)
+        let without = try await simulation.provider("backup", backup)
+        #expect(without.status == 0 && !without.errors.contains("token-only"))
+        #expect(try await provision("--token-only", "--types", "signature").status == 0)
+        let written = try await simulation.provider("backup", backup, "--force")
+        #expect(written.status == 0 && written.errors.contains("1 token-only identity is not in the backup"))
+        let serial = try #require(try await tokens().first).identity.serial
+        #expect(try await simulation.provider("restore", backup).status == 10)
+        #expect(try await tokens().count == 1)
+        let restored = try await simulation.provider("restore", backup, "--force")
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(restored.errors.contains("deleted 1 token-only identity: signature \(serial) of "))
+        let again = try await simulation.provider("restore", backup, "--force")
+        #expect(again.status == 0 && !again.errors.contains("token-only"))
+        #expect(try await tokens().isEmpty)
+    }
+
     @Test("Removing a token-only identity requires confirmation")
     func removal() async throws {
         #expect(try await provision("--token-only", "--types", "signature").status == 0)

@@ -133,6 +133,24 @@ struct AliasRenewalTests {
         #expect(decisions.keyGrants.isEmpty && decisions.permission == .undecided)
     }
 
+    @Test("A new app replaces another one without key grants, and at the limit the error names the limit")
+    func appLimit() async throws {
+        let access = try AliasAccess(store.device)
+        for number in 1..<AliasAccess.mostApps { try access.setPermission(.denied, of: "app\(number)") }
+        let provider = try provider()
+        for app in ["z-first", "z-second"] {
+            _ = try await provider.aliases(AliasQueryRequest(app: app, columns: ["alias"]), limit: 10)
+        }
+        try access.setPermission(.denied, of: "z-second")
+        let error = await #expect(throws: TokenError.self) {
+            _ = try await provider.aliases(AliasQueryRequest(app: Self.app, columns: ["alias"]), limit: 10)
+        }
+        #expect(
+            error?.reason
+                == "the user\u{2019}s decision cannot be stored: the device stores at most 4096 key grants and the permissions of 256 apps"
+        )
+    }
+
     @Test("If no entry matches, the user is not asked")
     func noQuestion() async throws {
         try await install(generations: 1)

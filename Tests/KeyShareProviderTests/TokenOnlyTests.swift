@@ -99,6 +99,33 @@ struct TokenOnlyTests {
         #expect(try TokenStore(other).unpublished().map(\.label) == alone)
     }
 
+    @Test("After a restore from another device, merging still copies published identities and tokens")
+    func mergedAfterRestore() async throws {
+        let alone = try await provision(.tokenOnly, [.signature])
+        let both = try await provision(.keySharing, [.encryption])
+        let opened = try store.identity(both[0])
+        try tokens.add(opened.certificate, opened.privateKey, rule: .rfc5280)
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        #expect(try other.device.restoreKeychain(from: store.device).restored == 0)
+        #expect(try TokenStore(other).registrations().isEmpty)
+        #expect(try ProvisioningStore(other).merge(store) == (added: 2, registered: 2))
+        #expect(try other.identities().map(\.label) == both)
+        #expect(try TokenStore(other).registrations().map(\.label) == alone + both)
+    }
+
+    @Test("Merging replaces a registration that lost its key by one with a key")
+    func mergedLostKey() async throws {
+        let label = try await provision(.tokenOnly, [.signature])[0]
+        let other = try ProviderStore(try Device(folder: scratch.path("other")))
+        _ = try ProvisioningStore(other).merge(store)
+        _ = try other.keychain.delete(each: [
+            KeychainQuery(.key, label: label, accessGroup: App.tokenGroup)
+        ])
+        #expect(try TokenStore(other).registrations().map(\.hasKey) == [false])
+        #expect(try ProvisioningStore(other).merge(store).registered == 1)
+        #expect(try TokenStore(other).registrations().map(\.hasKey) == [true])
+    }
+
     @Test("A locked device merges identities without tokens, and rejects a merge with tokens")
     func mergedClosed() async throws {
         let published = try await provision(.keySharing, [.encryption])

@@ -64,6 +64,19 @@ struct ServerTests {
         }
     }
 
+    @Test("A listing fails if one item does not fit in a frame")
+    func oversizedItem() async throws {
+        var item = StandInProvider.file("long", size: nil)
+        item.filename = String(repeating: "x", count: 100_000)
+        try await withServer(StandInProvider(items: [item])) { path, _ in
+            let client = try await ProviderClient.connect(path: path, clientName: "test")
+            await #expect(throws: ProviderFailure(.internalError, "")) {
+                try await client.items(in: Item.root)
+            }
+            await client.close()
+        }
+    }
+
     @Test("A large item arrives complete, and an item over the client's limit is rejected")
     func largeItem() async throws {
         let content = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -91,6 +91,10 @@ struct ProvisionerTests {
             #expect(try labels(part).count == [12, 12, 6][number - 1])
             _ = try ProvisioningStore(together).merge(part)
         }
+        let first = try store("first")
+        let shard = ProvisioningRequest.Shard(number: 1, count: .max)
+        _ = try await Provisioner(first).run(try run(first, seed: "1", shard: shard, count: 5))
+        #expect(try labels(first).count == 6)
         #expect(try labels(together) == labels(whole))
         #expect(try together.authorityCertificates() == whole.authorityCertificates())
         #expect(try ProvisioningStore(together).merge(try store("part1")).added == 0)

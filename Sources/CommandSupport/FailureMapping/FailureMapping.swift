@@ -45,8 +45,8 @@ extension FileError: ReportableFailure {
 
 extension DeviceError: ReportableFailure {
     package static let codes: [Code] = [
-        .invalidValue, .invalidEntitlements, .invalidGroupName, .locked, .inUse, .beingErased, .gone,
-        .noBackup,
+        .invalidValue, .tooManyDecisions, .invalidEntitlements, .invalidGroupName, .locked, .inUse,
+        .beingErased, .gone, .noBackup,
         .foreignBackup, .wrongBackupKey, .nothingForThisDevice, .backupInsideDevice, .keyInBackupFile,
         .keychainNotEmpty, .socketPathTooLong, .missingEntitlement(""),
     ]
@@ -88,6 +88,10 @@ extension DeviceError: ReportableFailure {
             FailureMeaning(
                 .inputOutput,
                 hint: "change the value; the text $null is reserved in property lists")
+        case .tooManyDecisions:
+            FailureMeaning(
+                .inputOutput,
+                hint: "end permissions and key grants that are no longer needed: keyshare-device aliases")
         case .invalidEntitlements: FailureMeaning(.inputOutput)
         case .invalidGroupName:
             FailureMeaning(

@@ -36,15 +36,10 @@ package struct DeviceOptions: ParsableArguments {
         return device
     }
 
-    /// Opens the device like ``openDevice()``. On first use, creates it and prints a note.
+    /// Opens the device like ``openDevice()``. On first use, creates it and reports that with `note`.
     ///
     /// - Throws: `CommandFailure` (73) if the folder contains other files and is not a device; `FileError` if it cannot
     ///   be created or is not safe to use.
-    package func makeDevice(_ console: Console) throws -> Device {
-        try makeDevice { console.note($0) }
-    }
-
-    /// Returns the device like ``makeDevice(_:)``, and reports a new one with `note`.
     package func makeDevice(noting note: (String) -> Void) throws -> Device {
         let folder = deviceFolder
         let isDevice = Device.isDevice(folder: folder)

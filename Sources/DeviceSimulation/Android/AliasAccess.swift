@@ -41,11 +41,12 @@ package struct AliasAccess: Sendable {
         package func mayUse(_ alias: String) -> Bool { keyGrants.contains { $0.hasSameBytes(as: alias) } }
     }
 
-    /// The maximum number of apps with decisions.
+    /// The maximum number of apps with decisions. A further app replaces one that has READ_ALIAS and no key grants.
     package static let mostApps = 256
     /// The maximum number of key grants of all apps together.
     package static let mostGrants = 4_096
     private static let fileLimit = 8 << 20
+    private static let undecided = AppAccess()
 
     private let device: Device
     private let apps: LockedDocument<[String: AppAccess]>
@@ -76,19 +77,19 @@ package struct AliasAccess: Sendable {
     ///
     /// - Throws: `FileError` if the file cannot be read.
     package func access(of app: String) throws(FileError) -> AppAccess {
-        try apps.read()[app] ?? AppAccess()
+        try apps.read()[app] ?? Self.undecided
     }
 
     /// Sets the permission of an app.
     ///
-    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.invalidValue` beyond the limits.
+    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.tooManyDecisions` beyond the limits.
     package func setPermission(_ permission: Permission, of app: String) throws {
         try change(app) { $0.permission = permission }
     }
 
     /// Grants an app the use of an alias's key, and broadcasts the change to the app.
     ///
-    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.invalidValue` beyond the limits.
+    /// - Throws: `FileError` if the file cannot be written; `DeviceError.Code.tooManyDecisions` beyond the limits.
     package func grant(_ alias: String, to app: String, at time: Date) throws {
         let isNew = try change(app) { access in
             guard !access.mayUse(alias) else { return false }
@@ -136,7 +137,8 @@ package struct AliasAccess: Sendable {
     private func change<Result>(_ app: String, _ body: (inout AppAccess) -> Result) throws -> Result {
         let outcome = try apps.change { (apps: inout [String: AppAccess]) throws(FileError) -> Result? in
             var changed = apps
-            let result = body(&changed[app, default: AppAccess()])
+            let result = body(&changed[app, default: Self.undecided])
+            Self.makeRoom(for: app, in: &changed)
             guard changed.count <= Self.mostApps,
                 changed.values.reduce(0, { $0 + $1.keyGrants.count }) <= Self.mostGrants
             else { return nil }
@@ -145,10 +147,22 @@ package struct AliasAccess: Sendable {
         }
         guard let outcome else {
             throw DeviceError(
-                .invalidValue, path: apps.path,
+                .tooManyDecisions, path: apps.path,
                 "the device stores at most \(Self.mostGrants) key grants and the permissions of \(Self.mostApps) apps"
             )
         }
         return outcome
+    }
+
+    /// Removes apps without decisions. If there are still too many, removes the first other app that has READ_ALIAS and
+    /// no key grants. A client can invent any number of such apps, and the user is only asked again about the removed
+    /// one. A denial remains, because without it the app could ask again.
+    private static func makeRoom(for app: String, in apps: inout [String: AppAccess]) {
+        apps = apps.filter { $0.value != undecided }
+        guard apps.count > mostApps else { return }
+        let others = apps.filter { name, access in
+            name != app && access.permission == .granted && access.keyGrants.isEmpty
+        }
+        if let first = others.keys.min() { apps[first] = nil }
     }
 }

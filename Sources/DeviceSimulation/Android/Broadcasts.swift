@@ -55,7 +55,7 @@ package struct Broadcasts: Sendable {
         _ action: AliasBroadcast, to app: String? = nil, extras: [String: String] = [:], at time: Date
     ) throws(FileError) -> Entry {
         let entry = try log.change { (log: inout Log) throws(FileError) in
-            log.last += 1
+            log.last &+= 1
             let entry = Entry(number: log.last, action: action, time: time, to: app, extras: extras)
             log.entries = log.entries.suffix(Self.kept - 1) + [entry]
             return entry

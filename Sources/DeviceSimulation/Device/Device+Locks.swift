@@ -21,7 +21,7 @@ extension Device {
     ///   `FileError` if the folder cannot be locked.
     package func lockExclusively() throws -> FileLock {
         guard let lock = try FileLock.acquireIfFree(folder: folder, isShared: false) else {
-            throw DeviceError(.inUse, path: folder, "a provider is running on this device")
+            throw DeviceError(.inUse, path: folder, "a provider or another command is using this device")
         }
         return lock
     }

@@ -128,16 +128,20 @@ package struct Device: KeychainHost, Hashable {
         return try subfolder("groups", group)
     }
 
-    /// Returns whether `folder` contains a device with a keychain.
+    /// Returns whether `folder` contains a device with a keychain, which may be damaged.
     package static func isThere(folder: String) -> Bool {
-        FileManager.default.fileExists(atPath: folder + "/" + keychainName)
+        // Other programs also create folders named keychain, and reset deletes the folder.
+        ["keychain.sqlite", "master.key", "generation"].contains {
+            FileManager.default.fileExists(atPath: "\(folder)/\(keychainName)/\($0)")
+        }
     }
 
     /// Returns whether the folder contains a device.
     package static func isDevice(folder: String) -> Bool {
-        [keychainName, "containers", "state", "pasteboard", "notifications", "trials"].contains {
-            FileManager.default.fileExists(atPath: "\(folder)/\($0)")
-        }
+        isThere(folder: folder)
+            || ["containers", "state", "pasteboard", "notifications", "trials"].contains {
+                FileManager.default.fileExists(atPath: "\(folder)/\($0)")
+            }
     }
 
     /// Returns whether a device can be created in the folder: it does not exist, or contains only hidden files, sockets

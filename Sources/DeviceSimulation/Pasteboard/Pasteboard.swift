@@ -45,7 +45,7 @@ package struct Pasteboard: Sendable {
             throw PasteboardError(.tooLarge, "the pasteboard accepts at most \(Self.largestItem) bytes")
         }
         return try store.exclusively { () throws(PasteboardError) in
-            let count = try store.lastChangeCount() + 1
+            let count = try store.lastChangeCount() &+ 1
             let item = PasteboardState.Item(
                 owner: owner.bundleIdentifier, written: now, expires: now.addingTimeInterval(lifetime))
             try store.replace(PasteboardState(changeCount: count, content: .item(item)), secret: secret)
@@ -164,7 +164,7 @@ package struct Pasteboard: Sendable {
     /// - Throws: `PasteboardError.Code.inputOutput`.
     package func clear() throws(PasteboardError) {
         try store.exclusively { () throws(PasteboardError) in
-            let count = try store.lastChangeCount() + 1
+            let count = try store.lastChangeCount() &+ 1
             try store.replace(PasteboardState(changeCount: count, content: .nothing))
             try store.mendAccesses()
         }

@@ -74,7 +74,7 @@ extension UserPresence.Status {
     /// - Returns: Its number; nil if `most` dialogs are already pending.
     mutating func ask(_ dialog: AndroidDialog?, most: Int) -> Int? {
         guard dialog == nil || pendingDialogs.count < most else { return nil }
-        questionsAsked += 1
+        questionsAsked &+= 1
         let question = UserPresence.Question(
             number: questionsAsked, dialog: dialog, asker: ProcessIdentity.current)
         questions = (questions ?? []).suffix(UserPresence.mostQuestions - 1) + [question]

@@ -77,7 +77,7 @@ struct Import: AsyncParsableCommand {
         let console = output.console
         if request.listPresets { return try request.writePresets(console) }
         let request = try TypeRequest(request.types, under: request.mechanism)
-        let device = try device.makeDevice(console)
+        let device = try device.makeDevice(noting: console.note)
         let importer = Importer(
             try ConsumerStore(device),
             reader: FileReader(limits: reading.limits, allowsMissingMAC: reading.allowNoMac))

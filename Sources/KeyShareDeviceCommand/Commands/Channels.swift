@@ -56,7 +56,7 @@ struct Channels: AsyncParsableCommand {
     func run() async throws {
         let console = output.console
         let options = device
-        let device = try options.makeDevice(console)
+        let device = try options.makeDevice(noting: console.note)
         var sender = from.app
         if let file = senderEntitlements { sender.entitlements = try Self.entitlements(file) }
         var companions = sender.entitlements

@@ -29,7 +29,8 @@ struct RestoreDevice: ParsableCommand {
                 .noSuchItem, "there is no device with a keychain in \(source)",
                 hint: "specify the folder of the device that was backed up")
         }
-        let (target, source) = (try device.makeDevice(output.console), try Device(folder: source))
+        let target = try device.makeDevice(noting: output.console.note)
+        let source = try Device(folder: source)
         guard source != target else {
             throw CommandFailure(
                 .usage, "the source and the target are the same device, \(source.folder)",

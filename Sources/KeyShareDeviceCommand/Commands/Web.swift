@@ -53,7 +53,7 @@ struct Web: AsyncParsableCommand {
                 server = try await WebServer(
                     replaying: try Recording(file: replay), at: address, logger: logger)
             } else {
-                let device = try device.makeDevice(console)
+                let device = try device.makeDevice(noting: console.note)
                 server = try await WebServer(
                     device, socket: try socket.path(of: device), options: commandOptions, at: address,
                     logger: logger)

@@ -270,6 +270,8 @@ extension TokenError {
                 .badParameter, failure.reason, obstacle: TokenRefusalReason(rawValue: failure.name))
         case let error as KeychainError where error.code == .itemNotFound:
             self.init(.objectNotFound, "KeyChain has no such entry", obstacle: .aliasNotFound)
+        case let error as DeviceError where error.code == .tooManyDecisions:
+            self.init(.communicationError, "the user\u{2019}s decision cannot be stored: \(error.reason)")
         default: self.init(ofKeyUse: error)
         }
     }

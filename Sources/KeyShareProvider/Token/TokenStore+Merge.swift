@@ -23,7 +23,8 @@ extension TokenStore {
     }
 
     /// Registers the tokens of another device's provider on this device, with the same rules and in the same order.
-    /// Existing registrations are unchanged. Registrations in `other` that have lost their key are not copied.
+    /// Existing registrations are unchanged, unless they have lost their key. Registrations in `other` that have lost
+    /// their key are not copied.
     ///
     /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode;
     ///   `CertificateError` and `OpenSSLError` if OpenSSL rejects an identity.
@@ -48,11 +49,11 @@ extension TokenStore {
         return merged
     }
 
-    /// Returns the registrations in `other` that have a key and do not exist in this store.
+    /// Returns the registrations in `other` that have a key, unless this store also has the registration with its key.
     private func missing(of other: TokenStore) throws -> [TokenRegistration] {
         let there = try other.registrations().filter(\.hasKey)
         guard !there.isEmpty else { return [] }
-        let here = Set(try registrations().map(\.label))
+        let here = Set(try registrations().filter(\.hasKey).map(\.label))
         return there.filter { !here.contains($0.label) }
     }
 

@@ -11,7 +11,8 @@ struct Backup: ParsableCommand {
         abstract: "Write the provider's keychain to a backup file, even while the provider is running.",
         discussion: """
             The backup is a snapshot of the keychain. It is encrypted with the master key of this device and does not \
-            contain that key, so only this device can restore it.
+            contain that key, so only this device can restore it. Token-only identities are not in the backup, because \
+            their keys require a passcode.
 
             --key-file writes a key with which another device can restore the items that are not bound to this one. \
             The provider's own identities and password are bound to it. Both files must be outside the device's \
@@ -51,10 +52,16 @@ struct Backup: ParsableCommand {
 
     func run() throws {
         guard let file = file ?? destination else { return }
-        let count = try ProviderStore(try device.openDevice())
-            .backUp(to: file, keyPath: keyFile, replacing: force)
+        let store = try ProviderStore(try device.openDevice())
+        let count = try store.backUp(to: file, keyPath: keyFile, replacing: force)
         try output.console.present(BackupDocument(items: count)) {
             output.console.note("wrote \(counted(count, "item", "items")) to \(file)")
+        }
+        // The backup is complete, so an error here must not change the exit code.
+        let omitted = (try? TokenStore(store).unpublished().count(where: \.hasKey)) ?? 0
+        if omitted > 0 {
+            let words = counted(omitted, "token-only identity is", "token-only identities are")
+            output.console.note("\(words) not in the backup: no backup contains keys that require a passcode")
         }
     }
 }

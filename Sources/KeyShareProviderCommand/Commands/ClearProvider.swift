@@ -5,6 +5,7 @@ import Diagnostics
 import KeyShareProvider
 import PrivateFiles
 import SimulatedKeychain
+import TestCredentials
 
 struct ClearProvider: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,6 +31,9 @@ struct ClearProvider: ParsableCommand {
         if try ProviderStore.damage(of: device).isEmpty {
             let store = try ProviderStore(device)
             try confirmation.confirm("Remove everything from the provider's keychain?")
+            // A run in progress would continue to issue certificates of the removed authorities.
+            let lock = try ProvisioningStore(store).lockProvisioning()
+            defer { lock.release() }
             removed = try store.removeAll()
         } else {
             try confirmation.confirm("The keychain is damaged. Move it aside and create a new one?")

@@ -69,9 +69,15 @@ struct Export: AsyncParsableCommand {
         "encrypted with the password service's secret password; "
         + "to use another password, add --password-file"
 
-    /// Prints the note if the written files are encrypted with the service password.
-    private func noteSecretPassword(_ profile: PKCS12Profile, _ console: Console) {
-        if !password.isGiven, !profile.usesEmptyPassword { console.note(Self.secretPassword) }
+    /// Prints a note if the written files are encrypted with the service password, or with an empty password that the
+    /// profile does not require.
+    private func note(_ secret: SecretBytes, _ profile: PKCS12Profile, _ console: Console) {
+        guard !profile.usesEmptyPassword else { return }
+        if !password.isGiven {
+            console.note(Self.secretPassword)
+        } else if secret.isEmpty {
+            console.note("warning: the password is empty, so anyone can open the exported keys")
+        }
     }
 
     func validate() throws {
@@ -137,14 +143,14 @@ struct Export: AsyncParsableCommand {
                 files: files, exporter: exporter, snapshot: choice.snapshot, password: secret, now: now,
                 profile: profile.name.rawValue, sample: sample
             ).write(to: destination, console)
-            if sample == nil { noteSecretPassword(profile, console) }
+            if sample == nil { note(secret, profile, console) }
         } else {
             let file = try await choice.file(items[0])
             let secret = try password.password() ?? store.servicePassword.read()
             let bytes = try await file.bytes(exporter, choice.snapshot, password: secret, now: now)
             if output.json { try destination.requireFile() }
             try destination.write(bytes, console, isBinary: !output.json)
-            noteSecretPassword(profile, console)
+            note(secret, profile, console)
             try console.present(
                 ExportDocument(identifier: file.identifier, filename: file.name, size: bytes.count)
             ) {}

@@ -43,7 +43,7 @@ struct ImportFiles: ParsableCommand {
 
     func run() throws {
         let console = output.console
-        let store = try ProviderStore(try device.makeDevice(console))
+        let store = try ProviderStore(try device.makeDevice(noting: console.note))
         var rows: [ImportDocument.Row] = []
         var failures: [CommandFailure] = []
         var passwords = PasswordAttempts(given: try password.password())

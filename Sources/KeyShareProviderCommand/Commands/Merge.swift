@@ -6,6 +6,7 @@ import Diagnostics
 import Foundation
 import KeyShareProvider
 import PrivateFiles
+import SimulatedKeychain
 
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,7 +42,9 @@ struct Merge: ParsableCommand {
                     .noSuchItem, "there is no device in \(folder)", hint: "specify the folder of a device")
             }
         }
-        let device = try device.makeDevice(console)
+        let device = try device.makeDevice(noting: console.note)
+        let use = try device.lockShared()
+        defer { use.release() }
         let store = try ProviderStore(device)
         let lock = try ProvisioningStore(store).lockProvisioning()
         defer { lock.release() }
@@ -54,6 +57,8 @@ struct Merge: ParsableCommand {
                 }
                 added += merged.added
                 registered += merged.registered
+            } catch let error as KeychainError where error.code == .interactionNotAllowed {
+                throw CommandFailure(error).about(folder).advising("unlock both devices")
             } catch {
                 throw CommandFailure(error).about(folder)
             }

@@ -30,7 +30,7 @@ struct Password: ParsableCommand {
 
         func run() throws {
             let console = output.console
-            let device = try device.makeDevice(console)
+            let device = try device.makeDevice(noting: console.note)
             try ProviderStore(device).servicePassword.rotate()
             try console.present(RotationDocument()) {
                 console.note("the password was replaced")

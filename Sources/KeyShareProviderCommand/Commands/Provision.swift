@@ -129,7 +129,10 @@ struct Provision: AsyncParsableCommand {
         seeding.warn(console)
         let vectors = try faults.map(FaultProvisioning.vector)
         try destination.requireFree()
-        let device = try device.makeDevice(console)
+        let device = try device.makeDevice(noting: console.note)
+        // Prevents other processes from erasing the device or replacing its keychain.
+        let use = try device.lockShared()
+        defer { use.release() }
         let store = try ProviderStore(device)
         if tokenOnly { try TokenStore(store).requireOpen() }
         let lock = try ProvisioningStore(store).lockProvisioning()

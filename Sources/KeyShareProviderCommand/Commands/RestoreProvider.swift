@@ -1,10 +1,13 @@
 import ArgumentParser
+import CertificateReading
 import CommandSupport
 import DeviceSimulation
 import Diagnostics
 import KeyShareProvider
+import KeySharing
 import PrivateFiles
 import SimulatedKeychain
+import TestCredentials
 
 struct RestoreProvider: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +17,8 @@ struct RestoreProvider: ParsableCommand {
             The command checks every record and identity before it replaces the contents, completely or not at all. A \
             running provider uses the restored keychain immediately. Items that are bound to another device are not \
             restored, and the exit code is then 10. If all items are bound to another device, nothing is replaced. To \
-            copy identities from one device to another, use merge.
+            copy identities from one device to another, use merge. Token-only identities are in no backup, so --force \
+            deletes them.
 
             --force also replaces a keychain in which check finds damage or altered records. It is kept next to the \
             new one, and the items of other apps that can still be opened are copied to the new one. No provider may \
@@ -42,7 +46,8 @@ struct RestoreProvider: ParsableCommand {
         let result: KeychainRestoration
         var recovery: KeychainRecovery?
         var problems: [IntegrityProblem] = []
-        let device = try self.device.makeDevice(output.console)
+        let device = try self.device.makeDevice(noting: output.console.note)
+        let unsaved = force ? Self.tokenOnlyIdentities(on: device) : []
         do {
             // Another process may replace a damaged keychain before this one has the lock.
             let lock = try force && isDamaged(device) ? device.lockExclusively() : nil
@@ -53,7 +58,11 @@ struct RestoreProvider: ParsableCommand {
                     replaced: { output.console.note($0.words) })
                 (result, recovery) = (recovered.restoration, recovered)
             } else {
-                result = try ProviderStore(device).restore(
+                let store = try ProviderStore(device)
+                // A run in progress would continue to issue certificates of the removed authorities.
+                let lock = try ProvisioningStore(store).lockProvisioning()
+                defer { lock.release() }
+                result = try store.restore(
                     from: file, keyPath: keyFile, replacing: force
                 ) { problems.append($0) }
             }
@@ -63,6 +72,7 @@ struct RestoreProvider: ParsableCommand {
                 .unsoundBackup, "an identity of the backup is invalid",
                 hint: "nothing was replaced")
         }
+        noteDeleted(unsaved, on: device)
         let failure = result.left == 0 ? nil : Self.incomplete(result)
         let document = RestorationDocument(
             restored: result.restored, left: result.left, keptIn: recovery?.folder)
@@ -72,6 +82,29 @@ struct RestoreProvider: ParsableCommand {
     }
 
     private func isDamaged(_ device: Device) throws -> Bool { try !ProviderStore.damage(of: device).isEmpty }
+
+    /// Returns the token-only identities that have a key; none if the keychain cannot be read, because it may be damaged.
+    private static func tokenOnlyIdentities(on device: Device) -> [IdentityDocument] {
+        guard let store = try? ProviderStore(existingOn: device),
+            let registrations = try? TokenStore(store).unpublished()
+        else { return [] }
+        return registrations.filter(\.hasKey).map { IdentityDocument(IdentitySummary($0.certificate)) }
+    }
+
+    /// Prints the number of former token-only identities that the restored keychain does not contain, and the first
+    /// three of them.
+    private func noteDeleted(_ former: [IdentityDocument], on device: Device) {
+        // The keychain was restored, so an error here must not change the exit code.
+        guard !former.isEmpty, let held = try? ProviderStore(device).heldIdentities() else { return }
+        let labels = Set(held.map(\.label))
+        let deleted = former.filter { !labels.contains($0.label) }
+        guard !deleted.isEmpty else { return }
+        let names = deleted.prefix(3).map { "\($0.type) \($0.serial) of \($0.personText)" }
+            .joined(separator: ", ")
+        output.console.note(
+            "deleted \(counted(deleted.count, "token-only identity", "token-only identities")): \(names)"
+                + (deleted.count > 3 ? ", …" : ""))
+    }
 
     private static func incomplete(_ result: KeychainRestoration) -> CommandFailure {
         CommandFailure(

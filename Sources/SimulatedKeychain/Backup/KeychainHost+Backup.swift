@@ -14,7 +14,8 @@ package struct KeychainRestoration: Sendable, Hashable {
 
 extension KeychainHost {
     /// Copies the keychain of `source` to this device, except the items that are bound to their device, like restoring
-    /// an encrypted backup to a new phone. Existing items are not changed.
+    /// an encrypted backup to a new phone. Existing items are not changed. Registrations of the provider's token are not
+    /// copied, because their keys are bound to their device.
     ///
     /// If this throws or is interrupted, this device's keychain is unchanged. The source is untrusted: before any row
     /// is read, the tables of its database are compared with those of a keychain. Rows are read within
@@ -35,7 +36,9 @@ extension KeychainHost {
             return try target.write { restored in
                 try target.insert(rows, to: restored) { row in
                     let opened = try KeychainRecord.secret(row, key: backup.key)
-                    return try opened.record.accessibility().isThisDeviceOnly ? nil : opened
+                    let isRegistration = opened.record.accessGroup == App.tokenGroup
+                    return try isRegistration || opened.record.accessibility().isThisDeviceOnly
+                        ? nil : opened
                 }
             }
         }

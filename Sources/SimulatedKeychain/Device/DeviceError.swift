@@ -7,6 +7,8 @@ package struct DeviceError: Failure {
     package enum Code: Hashable, Sendable {
         /// The value of a setting is not allowed.
         case invalidValue
+        /// The device stores no more permissions of apps or key grants.
+        case tooManyDecisions
         /// An entitlements file is not a property list of groups.
         case invalidEntitlements
         /// An entitlements file contains an invalid group name.

@@ -84,7 +84,7 @@ package struct ProvisioningRequest: Sendable {
     /// The number of persons in the part to generate.
     var shardPersonCount: Int {
         let (first, step) = ((shard?.number ?? 1) - 1, shard?.count ?? 1)
-        return first < personCount ? (personCount - first + step - 1) / step : 0
+        return first < personCount ? (personCount - 1 - first) / step + 1 : 0
     }
 
     /// A digest of everything that determines the result of the request, with start dates computed from `date`. The

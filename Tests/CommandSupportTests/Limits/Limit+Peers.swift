@@ -116,7 +116,8 @@ extension Limit {
             asks: "space in the device's file of permissions and key grants",
             pays: "a request each, and the user's consent",
             bound: """
-                \(number(AliasAccess.mostApps)) apps, \(number(AliasAccess.mostGrants)) key grants in total
+                \(number(AliasAccess.mostApps)) apps; at the limit, the user is asked again about an app without key \
+                grants; \(number(AliasAccess.mostGrants)) key grants in total
                 """, "AliasAccess.mostApps, .mostGrants"),
         Limit(
             "peer", asks: "a dialog on the Android phone", pays: "a request each",

@@ -282,6 +282,9 @@ struct HostileMessageTests {
         #expect(isRefused(signedData(content, more: many), .overLimit))
         let few = [0x31, 0x80] + [[UInt8]](repeating: piece, count: 7).joined() + [0x00, 0x00]
         #expect(!isRefused(signedData(content, more: few), .overLimit))
+        let values = [[UInt8]](repeating: [0x30, 0x00], count: CMSLimits.structure / 2).joined()
+        let empty = [0x31, 0x80] + values + [0x00, 0x00]
+        #expect(isRefused(signedData(content, more: empty), .overLimit))
         // The size of the content is not limited.
         let large = [UInt8](repeating: 1, count: CMSLimits.structure + 1)
         #expect(try self.content(signedData(der(0xA0, der(0x04, large)))).count == large.count)
