@@ -38,7 +38,7 @@ struct LineWriterTests {
         #expect(lines == 5_000 - dropped)
     }
 
-    @Test("A flush ends after its patience if nobody reads")
+    @Test("A flush without a reader ends after its patience")
     func impatient() throws {
         let pipe = Pipe()
         let writer = LineWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
