@@ -36,29 +36,36 @@ extension MailHeader {
             return ends.contains { extensions.contains(where: $0.hasSuffix) }
         }
         let values = fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
-        let name = Self.plain(Self.decoded(Self.joinedFileNames(in: values) + values.joined()))
-        return Self.countOfWords(name) > 0 || extensions.contains { name.contains($0) }
-    }
-
-    /// All file names in some fields, one after the other, also in ambiguous fields.
-    private static func joinedFileNames(in values: [String]) -> String {
-        values.map { value in
+        let names = values.flatMap { value in
             var rest = value.unicodeScalars.drop { $0 != ";" }
-            return ContentType.parameters(&rest).pairs.filter { isFileName($0.name) }
-                .map { (number: partNumber($0.name), text: $0.value) }
-                .sorted { $0.number < $1.number }.map(\.text).joined()
-        }.joined(separator: ";")
+            return ContentType.parameters(&rest).pairs.filter { Self.isFileName($0.name) }
+        }
+        guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return true }
+        let name = Self.decoded(Self.joined(names.map { ($0.name, $0.value) }) + values.joined())
+        let plain = Self.withoutEscapes(name, keepsDoubleBytes: true).filter { !"\"\\".contains($0) }
+        return Self.countOfWords(Self.withoutEscapes(name, keepsDoubleBytes: false)) > 0
+            || extensions.contains { plain.contains($0) }
     }
 
-    /// A name without the characters that some programs leave out: quotes, backslashes, control characters and the escape
-    /// sequences of ISO 2022.
-    private static func plain(_ name: String) -> String {
+    /// The parts of a divided name, or several names, one after the other.
+    private static func joined(_ names: [(name: String, value: String)]) -> String {
+        names.map { (number: partNumber($0.name), text: $0.value) }
+            .sorted { $0.number < $1.number }.map(\.text).joined()
+    }
+
+    /// A name without control characters and the escape sequences of ISO 2022, which some programs leave out.
+    ///
+    /// - Parameter keepsDoubleBytes: Whether the text in double-byte character sets remains. Only programs that do not
+    ///   know the sequences read it as ASCII.
+    private static func withoutEscapes(_ name: String, keepsDoubleBytes: Bool) -> String {
         var text = String.UnicodeScalarView()
         var rest = name.unicodeScalars[...]
+        var isDoubleByte = false
         while let scalar = rest.popFirst() {
             if scalar == "\u{1B}" {
+                isDoubleByte = rest.first == "$"
                 rest = rest.drop { "$()".unicodeScalars.contains($0) }.dropFirst()
-            } else if !"\"\\".unicodeScalars.contains(scalar), scalar.properties.generalCategory != .control {
+            } else if scalar.properties.generalCategory != .control, keepsDoubleBytes || !isDoubleByte {
                 text.append(scalar)
             }
         }
@@ -91,6 +98,10 @@ extension MailHeader {
             let words = names.map { Self.countOfWords($0.value) }.reduce(0, +)
             guard Self.countOfWords(field.value) == words else { return nil }
             guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return nil }
+            // Firefox ignores numbers with leading zeros.
+            guard !names.contains(where: { $0.name.contains("*0") && Self.partNumber($0.name) > 0 }) else {
+                return nil
+            }
             var texts = names.filter { !Self.isDivided($0.name) }.map(\.value)
             // Only the parts of one divided name are joined. Programs choose differently between other names.
             for base in ["name", "filename"] {

@@ -56,10 +56,13 @@ package enum MailText {
         let names = [
             "utf-8", "utf8", "us-ascii", "ansi_x3.4-1968", "latin1", "gb2312", "gbk", "x-gbk", "gb18030",
             "big5", "big5-hkscs", "shift_jis", "sjis", "x-sjis", "windows-31j", "cp932", "cp936", "cp949",
-            "cp950", "ksc5601", "ks_c_5601-1987", "windows-874", "tis-620", "ibm850", "cp866",
-            "macintosh", "x-mac-roman", "unknown-8bit",
+            "cp950", "ms949", "x-windows-949", "ksc5601", "ks_c_5601-1987", "windows-874", "tis-620",
+            "ibm850", "cp437", "cp850", "cp852", "cp866", "macintosh", "x-mac-roman", "unknown-8bit",
+            "x-unknown",
         ]
-        let families = ["iso-8859-", "iso8859-", "iso-2022-", "windows-125", "cp125", "koi8-", "euc-"]
+        let families = [
+            "iso-8859-", "iso8859-", "iso_8859-", "iso-2022-", "windows-125", "cp125", "koi8-", "euc-",
+        ]
         return names.contains(charset) || families.contains(where: charset.hasPrefix)
     }
 

@@ -29,7 +29,10 @@ struct AttachmentNameTests: MailSuite {
             ("name=\"=?utf-7?Q?a.zip?=\"", true), ("name=\"=?utf-8*de?Q?a.zip?=\"", false),
             ("name=\"a.e\\ml\"", true), ("name*0=\"a.e\"; name*1=\"ml\"; x", true),
             ("name=\"=?iso-2022-jp?Q?a.e=1B=28Bml?=\"", true), ("name*=iso-2022-jp''a.e%1B%28Bml", true),
-            ("name=a.zip; y=\"a\\b\"", false),
+            ("name=a.zip; y=\"a\\b\"", false), ("name*0=\"x.eml\"; name*01=\".txt\"", true),
+            ("name=\"=?iso-2022-jp?B?GyRCQD0/XhsoQi5kd2c=?=\"", false),
+            ("name=\"=?iso-2022-jp?B?GyRCP15MTBsoQi5kd2c=?=\"", false),
+            ("name*=utf-7''x%2BAC4-eml", true), ("name*=x-windows-949''a%2Ezip", false),
         ])
     func names(_ parameters: String, _ isMessage: Bool) throws {
         let part = "Content-Type: application/octet-stream; \(parameters)\r\n\r\nx"
