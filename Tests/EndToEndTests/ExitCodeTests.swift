@@ -45,7 +45,11 @@ struct ExitCodeTests {
 
     @Test("Options that do not fit together, and values out of range, are usage errors that name them")
     func unsuitableOptions() async throws {
-        let consumer = [(["browse", "--details", "PIV", "--watch"], "--details and --watch")]
+        let consumer = [
+            (["browse", "--details", "PIV", "--watch"], "--details and --watch"),
+            (["import", "PIV.zip", "--password-stdin"], "the provider supplies the passwords of items"),
+            (["verify", "PIV", "--file", "a.pem", "--trust", "a.pem"], "cannot be combined"),
+        ]
         let device = [
             (["passcode", "remove", "--password-stdin"], "require the action set"),
             (["presence", "answer", "yes", "--delay", "5"], "--delay requires"),
@@ -57,6 +61,10 @@ struct ExitCodeTests {
             (["provision", "--dates", dates], "1 to 100 dates"),
             (["provision", "--dates", ","], "1 to 100 dates"),
             (["provision", "--at", "2500-01-01"], "outside the years 1900 to 2200"),
+            (["backup"], "specify exactly one file"),
+            (["backup", "a", "-o", "b"], "specify exactly one file"),
+            (["token", "add"], "specify labels, --types, --person or --all"),
+            (["faults", "--write", "a", "--only", "service"], "no test vectors of the groups"),
         ]
         for (arguments, words) in consumer {
             let run = try await simulation.consumer(arguments)
@@ -70,6 +78,9 @@ struct ExitCodeTests {
             let run = try await simulation.provider(arguments)
             #expect(run.status == 64 && run.errors.contains(words), "\(arguments)")
         }
+        // There is no document about a single file that cannot be read.
+        let inspected = try await simulation.consumer("inspect", simulation.scratch.path("missing"), "--json")
+        #expect(try inspected.status == 74 && inspected.errorCode() == "unreadable")
         let merged = try await simulation.provider("merge", simulation.scratch.path("missing"), "--json")
         #expect(merged.status == 9 && merged.errors.contains("specify the folder of a device"))
     }

@@ -131,8 +131,9 @@ package struct Device: KeychainHost, Hashable {
     /// Returns whether `folder` contains a device with a keychain, which may be damaged.
     package static func isThere(folder: String) -> Bool {
         // Other programs also create folders named keychain, and reset deletes the folder.
-        ["keychain.sqlite", "master.key", "generation"].contains {
-            FileManager.default.fileExists(atPath: "\(folder)/\(keychainName)/\($0)")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(keychainName)")) ?? []
+        return names.contains {
+            ["keychain.sqlite", "master.key", "generation"].contains($0) || $0.hasPrefix("damaged-")
         }
     }
 

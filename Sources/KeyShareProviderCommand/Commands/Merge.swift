@@ -58,7 +58,8 @@ struct Merge: ParsableCommand {
                 added += merged.added
                 registered += merged.registered
             } catch let error as KeychainError where error.code == .interactionNotAllowed {
-                throw CommandFailure(error).about(folder).advising("unlock both devices")
+                throw CommandFailure(error).about(folder).advising(
+                    "unlock both devices; both need a passcode")
             } catch {
                 throw CommandFailure(error).about(folder)
             }

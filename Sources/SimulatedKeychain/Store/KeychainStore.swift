@@ -7,6 +7,7 @@ internal import OpenSSL
 /// One process's connection to the keychain's database, and the key that encrypts the secrets in it.
 struct KeychainStore: Sendable {
     let queue: DatabaseQueue
+    private let files: KeychainFiles
     let key: SealingKey
     /// The keychain manifest; nil for a database from another source or an earlier version.
     let manifest: KeychainManifest?
@@ -52,7 +53,7 @@ struct KeychainStore: Sendable {
         }
         let manifest = try KeychainManifest(masterKey: masterKey)
         try Self.migrate(queue, files, manifest)
-        self.init(queue: queue, key: try SealingKey(masterKey), manifest: manifest)
+        self.init(queue: queue, files: files, key: try SealingKey(masterKey), manifest: manifest)
     }
 
     /// Opens an existing keychain of `host`, for inspection or for reading a keychain of unknown origin.
@@ -77,7 +78,7 @@ struct KeychainStore: Sendable {
             return try purpose == .inspection && KeychainSchema.hasManifest(database)
         }
         return KeychainStore(
-            queue: queue, key: try SealingKey(masterKey),
+            queue: queue, files: files, key: try SealingKey(masterKey),
             manifest: hasManifest ? try KeychainManifest(masterKey: masterKey) : nil)
     }
 
@@ -95,7 +96,7 @@ struct KeychainStore: Sendable {
         // An earlier process may have been killed here, and have left a manifest that belongs to a lost key.
         try queue.write(manifest.rebuild)
         try AtomicFile.write(masterKey, to: files.masterKey)
-        return KeychainStore(queue: queue, key: try SealingKey(masterKey), manifest: manifest)
+        return KeychainStore(queue: queue, files: files, key: try SealingKey(masterKey), manifest: manifest)
     }
 
     /// Rejects a database without a key, unless no item was ever stored in it.
@@ -109,8 +110,9 @@ struct KeychainStore: Sendable {
         guard try isUnused(queue) else { throw missingMasterKey }
     }
 
-    private init(queue: DatabaseQueue, key: SealingKey, manifest: KeychainManifest?) {
+    private init(queue: DatabaseQueue, files: KeychainFiles, key: SealingKey, manifest: KeychainManifest?) {
         self.queue = queue
+        self.files = files
         self.key = key
         self.manifest = manifest
     }
@@ -262,8 +264,6 @@ extension KeychainStore {
         if let changes { try? files.noteGeneration(changes) }
         return value
     }
-
-    private var files: KeychainFiles { KeychainFiles(folder: PrivateFolder.parent(of: queue.path)) }
 
     /// The problems of the manifest, as phrases; see ``KeychainManifest``. Empty if the database has no manifest.
     func manifestProblems() throws(KeychainError) -> [String] {
