@@ -45,7 +45,7 @@ struct DeviceTests {
         try FileManager.default.createDirectory(atPath: keychain, withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: keychain + "/notes"))
         #expect(!Device.isThere(folder: folder) && !Device.isDevice(folder: folder))
-        for name in ["keychain.sqlite", "master.key", "generation"] {
+        for name in ["keychain.sqlite", "master.key", "generation", "damaged-1"] {
             try Data().write(to: URL(fileURLWithPath: "\(keychain)/\(name)"))
             #expect(Device.isThere(folder: folder) && Device.isDevice(folder: folder), "\(name)")
             try FileManager.default.removeItem(atPath: "\(keychain)/\(name)")

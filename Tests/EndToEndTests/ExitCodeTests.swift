@@ -54,6 +54,8 @@ struct ExitCodeTests {
             (["passcode", "remove", "--password-stdin"], "require the action set"),
             (["presence", "answer", "yes", "--delay", "5"], "--delay requires"),
             (["presence", "--delay", "5"], "--delay requires"),
+            (["presence", "answer"], "must be followed by yes, no or cancel"),
+            (["presence", "deny", "yes"], "must be followed by yes, no or cancel"),
         ]
         let dates = Array(repeating: "2026-01-01", count: 101).joined(separator: ",")
         let provider = [
