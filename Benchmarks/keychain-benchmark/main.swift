@@ -86,13 +86,14 @@ struct Filled {
         let (pkcs8, tag) = (try key.pkcs8(), IdentitySummary(certificate).tag)
         let shared = group
         for start in stride(from: 0, to: count, by: 10_000) {
-            let results = try keychain.add(
+            let outcomes = try keychain.add(
                 (start..<min(start + 10_000, count)).map { index in
-                    NewIdentity(
-                        label: Self.label(index), certificate: certificate.der, privateKey: pkcs8,
-                        applicationTag: tag, notBefore: certificate.notBefore, accessGroup: shared)
+                    .success(
+                        NewIdentity(
+                            label: Self.label(index), certificate: certificate.der, privateKey: pkcs8,
+                            applicationTag: tag, notBefore: certificate.notBefore, accessGroup: shared))
                 })
-            for result in results { _ = try result.get() }
+            for outcome in outcomes { _ = try outcome.result.get() }
         }
         provider = try Provider(
             ProviderStore(device), profile: .modern, now: { Date() }, putOnPasteboard: { _ in })
