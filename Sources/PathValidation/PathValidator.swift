@@ -174,8 +174,7 @@ package final class PathValidator {
     /// have a path to another anchor.
     private func hasList(for leaf: Certificate?, _ material: RevocationMaterial) -> Bool {
         guard let leaf else { return false }
-        let names = [leaf.issuer] + objects.distributionPoints(of: leaf).flatMap(\.issuers)
-        let keys = Set(names.map(\.matchingKey))
+        let keys = objects.listSignerKeys(of: leaf)
         return material.lists.contains { keys.contains($0.issuer.matchingKey) }
     }
 

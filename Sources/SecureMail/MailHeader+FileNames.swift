@@ -36,21 +36,20 @@ extension MailHeader {
             return ends.contains { extensions.contains(where: $0.hasSuffix) }
         }
         let values = fields.filter { $0.is("Content-Type") || $0.is("Content-Disposition") }.map(\.value)
-        let names = values.flatMap { value in
+        var names = values
+        for value in values {
             var rest = value.unicodeScalars.drop { $0 != ";" }
-            return ContentType.parameters(&rest).pairs.filter { Self.isFileName($0.name) }
+            let pairs = ContentType.parameters(&rest).pairs.filter { Self.isFileName($0.name) }
+            guard pairs.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return true }
+            // The parts of each divided name, without those of the other one.
+            names += ["name", "filename"].map { base in
+                Self.inOrder(pairs.filter { $0.name.hasPrefix(base) }).joined()
+            }
         }
-        guard names.allSatisfy({ Self.hasKnownCharset($0.name, $0.value) }) else { return true }
-        let name = Self.decoded(Self.joined(names.map { ($0.name, $0.value) }) + values.joined())
+        let name = Self.decoded(names.joined(separator: ";"))
         let plain = Self.withoutEscapes(name, keepsDoubleBytes: true).filter { !"\"\\".contains($0) }
         return Self.countOfWords(Self.withoutEscapes(name, keepsDoubleBytes: false)) > 0
             || extensions.contains { plain.contains($0) }
-    }
-
-    /// The parts of a divided name, or several names, one after the other.
-    private static func joined(_ names: [(name: String, value: String)]) -> String {
-        names.map { (number: partNumber($0.name), text: $0.value) }
-            .sorted { $0.number < $1.number }.map(\.text).joined()
     }
 
     /// A name without control characters and the escape sequences of ISO 2022, which some programs leave out.

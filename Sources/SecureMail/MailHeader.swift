@@ -171,6 +171,9 @@ package struct MailHeader: Sendable {
 
 /// The value of a Content-Type field (RFC 2045, 5).
 struct ContentType: Sendable {
+    /// A parameter: its name in lower case, its value, and its range in the field, which begins with the semicolon.
+    typealias Parameter = (name: String, value: String, range: Range<String.Index>)
+
     /// The media type and subtype in lower case, such as `text/plain`.
     let name: String
     /// The parameters, keyed by name in lower case. If a name occurs more than once, its first value is used.
@@ -243,12 +246,10 @@ struct ContentType: Sendable {
     /// The parameters are ambiguous if programs could find different ones: they are not `name=value`, a name contains
     /// other characters than letters, digits and `-._*`, a quoted string has no end, contains a backslash or is followed
     /// by text, a value without quotes is not a token, or there are more than `MailLimits.parameters`.
-    ///
-    /// - Returns: For each parameter, its range begins with the semicolon before it.
     static func parameters(
         _ rest: inout Substring.UnicodeScalarView
-    ) -> (pairs: [(name: String, value: String, range: Range<String.Index>)], isAmbiguous: Bool) {
-        var parameters: [(name: String, value: String, range: Range<String.Index>)] = []
+    ) -> (pairs: [Parameter], isAmbiguous: Bool) {
+        var parameters: [Parameter] = []
         var isAmbiguous = false
         var isAfterBoundary = false
         // All programs ignore semicolons at the end.
@@ -325,11 +326,15 @@ extension MailHeader {
             var rest = field.value.unicodeScalars.drop { $0 != ";" }
             let (pairs, isAmbiguous) = ContentType.parameters(&rest)
             if isAmbiguous { return nil }
-            let parts = pairs.filter { isFileName($0.name) }
-                .map { (number: partNumber($0.name), text: $0.value) }
-            names += parts.sorted { $0.number < $1.number }.map(\.text)
+            names += inOrder(pairs.filter { isFileName($0.name) })
         }
         return names
+    }
+
+    /// The values of parameters, sorted by the numbers in their names.
+    static func inOrder(_ parameters: [ContentType.Parameter]) -> [String] {
+        parameters.map { (number: partNumber($0.name), text: $0.value) }
+            .sorted { $0.number < $1.number }.map(\.text)
     }
 
     /// Whether a parameter with this name is a file name, or a part of one.

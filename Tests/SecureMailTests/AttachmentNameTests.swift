@@ -28,6 +28,7 @@ struct AttachmentNameTests: MailSuite {
             ("name=a.eml.zip (x)", true), ("name*0=a.eml; name*2=.zip", true),
             ("name=\"=?utf-7?Q?a.zip?=\"", true), ("name=\"=?utf-8*de?Q?a.zip?=\"", false),
             ("name=\"a.e\\ml\"", true), ("name*0=\"a.e\"; name*1=\"ml\"; x", true),
+            ("name*0=x.e; name*1=ml; filename*0=a; filename*1=.zip; x", true),
             ("name=\"=?iso-2022-jp?Q?a.e=1B=28Bml?=\"", true), ("name*=iso-2022-jp''a.e%1B%28Bml", true),
             ("name=a.zip; y=\"a\\b\"", false), ("name*0=\"x.eml\"; name*01=\".txt\"", true),
             ("name=\"=?iso-2022-jp?B?GyRCQD0/XhsoQi5kd2c=?=\"", false),

@@ -2,7 +2,8 @@ package import PrivateFiles
 package import SimulatedKeychain
 
 extension Device {
-    /// Acquires a shared lock of the device, for servers, so that the device is not erased while they run.
+    /// Acquires a shared lock of the device, for servers and long commands, so that no other process erases the device or
+    /// replaces a damaged keychain while they run.
     ///
     /// The folder itself is locked: this also covers sockets in other folders, and leaves no lock file.
     ///

@@ -31,7 +31,6 @@ struct ClearProvider: ParsableCommand {
         if try ProviderStore.damage(of: device).isEmpty {
             let store = try ProviderStore(device)
             try confirmation.confirm("Remove everything from the provider's keychain?")
-            // A run in progress would continue to issue certificates of the removed authorities.
             let lock = try ProvisioningStore(store).lockProvisioning()
             defer { lock.release() }
             removed = try store.removeAll()

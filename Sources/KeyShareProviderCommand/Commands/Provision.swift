@@ -130,7 +130,6 @@ struct Provision: AsyncParsableCommand {
         let vectors = try faults.map(FaultProvisioning.vector)
         try destination.requireFree()
         let device = try device.makeDevice(noting: console.note)
-        // Prevents other processes from erasing the device or replacing its keychain.
         let use = try device.lockShared()
         defer { use.release() }
         let store = try ProviderStore(device)

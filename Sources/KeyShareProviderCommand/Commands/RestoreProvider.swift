@@ -59,7 +59,6 @@ struct RestoreProvider: ParsableCommand {
                 (result, recovery) = (recovered.restoration, recovered)
             } else {
                 let store = try ProviderStore(device)
-                // A run in progress would continue to issue certificates of the removed authorities.
                 let lock = try ProvisioningStore(store).lockProvisioning()
                 defer { lock.release() }
                 result = try store.restore(

@@ -17,8 +17,9 @@ package struct ProvisioningStore: Sendable {
     }
 
     /// Waits until no other process is provisioning, and then prevents other processes from provisioning until the lock
-    /// is released. Without the lock, two runs of one request would generate equal serial numbers, and one of two
-    /// concurrent changes to the authorities' register would be lost.
+    /// is released. Without the lock, two runs of one request would generate equal serial numbers, one of two concurrent
+    /// changes to the authorities' register would be lost, and a run would continue to issue certificates of authorities
+    /// that another process removed.
     ///
     /// - Throws: `FileError` if the lock file cannot be created.
     package func lockProvisioning() throws -> FileLock {

@@ -115,7 +115,7 @@ extension EncodedRevocationList {
 extension VerificationObjects {
     /// The names of all issuers whose lists may contain a certificate: its issuer, and the signers in its distribution
     /// points. The result is cached.
-    func listSignerKeys(of certificate: Certificate) -> [NameMatchingKey] {
+    package func listSignerKeys(of certificate: Certificate) -> [NameMatchingKey] {
         if let known = signerKeys[certificate] { return known }
         let names = [certificate.issuer] + distributionPoints(of: certificate).flatMap(\.issuers)
         let keys = names.map(\.matchingKey)

@@ -47,7 +47,7 @@ internal import COpenSSL
         unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }
     }
 
-    /// The numbers of signatures of lists, and of responses, that each search verifies before it looks at the clock.
+    /// The numbers of signatures of lists, and of responses, that each search verifies before it checks the time.
     private static let uncheckedSignatures = 64
     private var listSignatureCount = 0
     private var responseCount = 0
