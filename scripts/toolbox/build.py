@@ -12,10 +12,9 @@ from toolbox.report import Skip, need
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
-def _built(*arguments):
-    """The folder that scripts/toolbox/built-products prints; its build output goes to standard error."""
-    built = subprocess.run(
-        [PACKAGE / "scripts/toolbox/built-products", *arguments], stdout=subprocess.PIPE, text=True)
+def _built(*arguments, script="built-products"):
+    """The folder that a script of scripts/toolbox prints; its build output goes to standard error."""
+    built = subprocess.run([PACKAGE / "scripts/toolbox" / script, *arguments], stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
         sys.exit(built.returncode)
     return pathlib.Path(built.stdout.strip())
@@ -69,12 +68,18 @@ def signing_reference(scratch):
     return compile_c(PACKAGE / "Benchmarks/sign-reference.c", os.path.join(scratch, "sign"), "-pthread", "-lcrypto")
 
 
+@functools.cache
+def tests():
+    """The folder of the test runner, which is built now."""
+    return _built(script="built-tests")
+
+
 def swift_tests(pattern, **variables):
     """Runs the tests whose names match, with these environment variables; returns how many there were and how long
-    they took. The tests must be built (swift build --build-tests)."""
+    they took."""
     run = subprocess.run(
-        ["swift", "test", "--skip-build", "--filter", pattern], cwd=PACKAGE, capture_output=True, text=True,
-        env={**os.environ, **variables})
+        [tests() / "KeySharingPackageTests.xctest", "--testing-library", "swift-testing", "--filter", pattern],
+        cwd=PACKAGE, capture_output=True, text=True, env={**os.environ, **variables})
     line = next((line for line in run.stdout.splitlines()[::-1] if "Test run with" in line), "")
     need(run.returncode == 0, "failed: swift test --filter " + pattern)
     need("with 0 tests" not in line, f"no test matches {pattern}")

@@ -20,10 +20,10 @@ refuse_arguments() {
     exit 64
 }
 
-# The options of `swift build` in CI, where nothing is built twice: no debug information, and one process for each
-# module, which parses it only once. This halves the processor time.
-ci_options=(-debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
-    -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode)
+# The options of `swift build` in CI: optimized code without debug information, in which the tests take a third of the
+# time. One process compiles each module; by default, a second one parses it again to write its interface.
+ci_options=(-c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -use-ld=lld
+    -Xswiftc -num-threads -Xswiftc 1 -Xswiftc -no-emit-module-separately-wmo)
 
 # Builds the commands and every test with these options of `swift build`. Sets `folder` to their path.
 build_tests() {
