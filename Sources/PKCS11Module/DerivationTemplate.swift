@@ -17,10 +17,15 @@ struct DerivationTemplate {
         CKA_DESTROYABLE,
     ]
     private static let numbers: Set = [CKA_CLASS, CKA_KEY_TYPE, CKA_VALUE_LEN]
+    /// Attributes whose values are stored without a check.
+    private static let others: Set = [
+        CKA_LABEL, CKA_ID, CKA_START_DATE, CKA_END_DATE, CKA_CHECK_VALUE, CKA_ALLOWED_MECHANISMS,
+    ]
 
     /// Reads a template.
     ///
-    /// - Throws: CKR_ATTRIBUTE_READ_ONLY, CKR_ATTRIBUTE_VALUE_INVALID, CKR_TEMPLATE_INCONSISTENT.
+    /// - Throws: CKR_ATTRIBUTE_READ_ONLY, CKR_ATTRIBUTE_TYPE_INVALID, CKR_ATTRIBUTE_VALUE_INVALID,
+    ///   CKR_TEMPLATE_INCONSISTENT.
     init(_ passed: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])]) throws(Refusal) {
         var seen: Set<CK_ATTRIBUTE_TYPE> = []
         for (type, value) in passed {
@@ -61,7 +66,22 @@ struct DerivationTemplate {
                     "the length of the secret is \(length) bytes, outside the range 1 to \(Self.longest)")
             }
             self.length = Int(length)
-        default: attributes[type] = value
+        case CKA_KEY_TYPE: attributes[type] = value
+        default:
+            guard Self.flags.contains(type) || Self.others.contains(type) else {
+                throw Refusal(CKR_ATTRIBUTE_TYPE_INVALID, name + " is not an attribute of a secret key")
+            }
+            attributes[type] = value
+        }
+    }
+
+    /// Checks whether the key type permits a secret of `count` bytes.
+    ///
+    /// - Throws: CKR_TEMPLATE_INCONSISTENT.
+    func checkLength(_ count: Int) throws(Refusal) {
+        guard let type = attributes[CKA_KEY_TYPE], Self.number(type) == CKK_AES else { return }
+        guard [16, 24, 32].contains(count) else {
+            throw Refusal(CKR_TEMPLATE_INCONSISTENT, "an AES key cannot have \(count) bytes")
         }
     }
 

@@ -325,6 +325,7 @@ extension Library {
             throw Refusal(CKR_MECHANISM_PARAM_INVALID)
         }
         let count = template.length ?? operation.resultLimit
+        try template.checkLength(count)
         guard derivation != nil || count <= operation.resultLimit else {
             throw Refusal(CKR_TEMPLATE_INCONSISTENT, "the secret has \(operation.resultLimit) bytes")
         }

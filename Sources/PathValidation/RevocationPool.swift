@@ -95,14 +95,9 @@ package struct RevocationPool: Sendable {
     /// The certificates of OCSP responders that an authority of the path issued. Their status may be in lists of other
     /// signers.
     private func responders(for path: [Certificate], _ objects: VerificationObjects) -> [Certificate] {
-        responses.filter { path.contains(where: $0.mayBeAbout) }.flatMap { response in
-            path.dropFirst().compactMap { authority in
-                response.responder(certifiedBy: authority).flatMap { responder in
-                    objects.isIssued(responder, by: authority) && !objects.hasTooManyPoints(responder)
-                        ? responder : nil
-                }
-            }
-        }
+        responses.filter { path.contains(where: $0.mayBeAbout) }.flatMap {
+            $0.responders(certifiedBy: path.dropFirst(), objects)
+        }.filter { !objects.hasTooManyPoints($0) }
     }
 }
 

@@ -17,8 +17,8 @@ extension ZipBundle {
     /// - Parameters:
     ///   - archive: The whole archive.
     ///   - limits: The limits on sizes and counts.
-    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName`, `duplicateName`
-    ///   and `overlappingEntries`, which reject the whole archive (docs/rules.md R7.16). Other errors concern one file
+    /// - Throws: `archiveTooLarge`, `notAnArchive`, `damagedArchive`, `tooManyEntries`, `unsafeName` and
+    ///   `overlappingEntries`, which reject the whole archive (docs/rules.md R7.16). Other errors concern one file
     ///   and are part of its entry.
     package static func read(
         _ archive: [UInt8], limits: ZipLimits = .standard

@@ -44,10 +44,11 @@ struct DeviceTests {
         let keychain = folder + "/keychain"
         try FileManager.default.createDirectory(atPath: keychain, withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: keychain + "/notes"))
-        #expect(!Device.isThere(folder: folder) && !Device.isDevice(folder: folder))
+        #expect(try !Device.isThere(folder: folder) && !Device.isDevice(folder: folder))
+        #expect(throws: FileError.self) { try Device.isThere(folder: keychain + "/notes") }
         for name in ["keychain.sqlite", "master.key", "generation", "damaged-1"] {
             try Data().write(to: URL(fileURLWithPath: "\(keychain)/\(name)"))
-            #expect(Device.isThere(folder: folder) && Device.isDevice(folder: folder), "\(name)")
+            #expect(try Device.isThere(folder: folder) && Device.isDevice(folder: folder), "\(name)")
             try FileManager.default.removeItem(atPath: "\(keychain)/\(name)")
         }
     }

@@ -90,19 +90,20 @@ struct IdentityValidatorTests {
         }
     }
 
+    private func template(
+        _ name: String, serial: UInt8 = 2, isAuthority: Bool = true, notAfter: Date
+    ) throws -> CertificateTemplate {
+        var template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", name)]), serialNumber: [serial],
+            notBefore: date - 86_400, notAfter: notAfter)
+        template.basicConstraints = isAuthority ? .init(isCertificateAuthority: true) : nil
+        template.keyUsage = isAuthority ? .keyCertSign : .digitalSignature
+        return template
+    }
+
     @Test("An identity has only expired if an authority of its path has expired")
     func expiredAuthority() async throws {
         let key = try PrivateKey.generate(.p256)
-        func template(
-            _ name: String, isAuthority: Bool = true, notAfter: Date
-        ) throws -> CertificateTemplate {
-            var template = CertificateTemplate(
-                subject: try DistinguishedName([.init("CN", name)]), serialNumber: [2],
-                notBefore: date - 86_400, notAfter: notAfter)
-            template.basicConstraints = isAuthority ? .init(isCertificateAuthority: true) : nil
-            template.keyUsage = isAuthority ? .keyCertSign : .digitalSignature
-            return template
-        }
         let root = try CertificateIssuer(
             selfSigned: template("Root", notAfter: date + 86_400), privateKey: key)
         let authority = CertificateIssuer(
@@ -113,6 +114,34 @@ struct IdentityValidatorTests {
             ValidationSubject(
                 certificate: leaf, privateKey: nil, intermediates: [authority.certificate]))
         #expect(!report.isValid && report.hasOnlyExpired)
+    }
+
+    @Test("The path searches of all identities of a run share a time limit, and each has a minimum")
+    func totalTime() async throws {
+        let key = try PrivateKey.generate(.p256)
+        let root = try CertificateIssuer(
+            selfSigned: template("Root", notAfter: date + 86_400), privateKey: key)
+        let authorities = try (2..<5).map {
+            CertificateIssuer(
+                certificate: try root.issue(
+                    template("Authority", serial: $0, notAfter: date - 1), to: key), privateKey: key)
+        }
+        let leaf = try authorities[0].issue(
+            template("User", isAuthority: false, notAfter: date + 86_400), to: key)
+        for (total, identity, end) in [
+            (Duration.zero, Duration.zero, PathValidation.End.timeLimit(seconds: 0)),
+            (.zero, .seconds(3_600), .exhausted), (.seconds(3_600), .zero, .exhausted),
+        ] {
+            let validator = validator(trusting: [root.certificate])
+            validator.limits.totalTime = total
+            validator.limits.identityTime = identity
+            for _ in 0..<2 {
+                let report = await validator.validate(
+                    ValidationSubject(
+                        certificate: leaf, privateKey: nil, intermediates: authorities.map(\.certificate)))
+                #expect(report.validation.end == end && !report.isValid)
+            }
+        }
     }
 
     @Test("The key usage that one identity needs is not required of the next certificate")

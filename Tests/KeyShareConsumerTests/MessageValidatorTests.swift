@@ -438,7 +438,7 @@ struct MessageValidatorTests {
     func outOfTime() async throws {
         let mail = try authority.sender().signed(in: scratch)
         var limits = PathLimits()
-        limits.messageTime = .zero
+        limits.totalTime = .zero
         let report = try await judge(mail, limits: limits)
         #expect(!report.isValid && !report.hasOnlyExpired)
         #expect(outcome("chain", report) == .unsettled && outcome("sender", report) == .passed)

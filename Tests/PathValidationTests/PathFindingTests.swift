@@ -17,7 +17,8 @@ struct PathFindingTests {
     func limitValues() {
         let paths = PathLimits()
         #expect(paths.candidates == 200 && paths.links == 32 && paths.steps == 50_000)
-        #expect(paths.time == .seconds(2) && paths.messageTime == .seconds(6))
+        #expect(paths.time == .seconds(2) && paths.totalTime == .seconds(6))
+        #expect(paths.identityTime == .milliseconds(10))
         #expect(paths.faultyCandidates == 16 && paths.listOctets == 33_554_432 && paths.lists == 256)
         let fetching = FetchLimits()
         #expect(fetching.requests == 64 && fetching.octets == 67_108_864 && fetching.time == .seconds(30))

@@ -139,6 +139,23 @@ struct ResponderListTests {
         }
     }
 
+    @Test("After the time of the search, a response of one megabyte is not verified")
+    func largeResponse() throws {
+        var material = RevocationMaterial()
+        material.isRequired = true
+        let padding = CertificateExtension(oid: "1.2.3.4", value: [UInt8](repeating: 0, count: 64 << 14))
+        material.responses = [try response([padding])]
+        let path = CertificatePath(
+            leaf, issuers: [authority.certificate, root.certificate], isAnchored: true)
+        for isOver in [false, true] {
+            let objects = VerificationObjects()
+            objects.beginSearch { isOver }
+            let result = CertificateVerifier().verify(
+                path, with: material, at: TestAuthority.now, using: objects)
+            #expect(result.check(.revocation).outcome == (isOver ? .unsettled : .passed))
+        }
+    }
+
     @Test("The key of a responder that the issuer did not certify is not used")
     func foreignResponder() throws {
         let forger = try TestAuthority.root("Responder") { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"] }

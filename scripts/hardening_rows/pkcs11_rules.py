@@ -18,6 +18,7 @@ ACTIVE, NO_OPERATION, OBJECT_INVALID, KEY_INVALID = 0x90, 0x91, 0x82, 0x60
 PROHIBITED, READ_ONLY, WRITE_PROTECTED, NOT_SUPPORTED, INCOMPLETE, INCONSISTENT = 0x1B, 0xB5, 0xE2, 0x54, 0xD0, 0xD1
 NOT_LOGGED_IN, ALREADY_INITIALIZED = 0x101, 0x191
 ATTRIBUTE_READ_ONLY, VALUE_INVALID = 0x10, 0x13
+AES = 0x1F
 MECHANISM_INVALID, PARAMETER_INVALID, TYPE_INCONSISTENT, NOT_PERMITTED, LENGTH = 0x70, 0x71, 0x63, 0x68, 0x21
 
 kept = []
@@ -384,7 +385,8 @@ def derivations(module):
             ([(3, b"a"), (3, b"b")], INCONSISTENT), ([(0x103, b"")], VALUE_INVALID), ([(0x162, b"\0\0")], VALUE_INVALID),
             ([(0x103, b"\2")], VALUE_INVALID), ([(0x100, b"\x10")], VALUE_INVALID), ([(0x161, number(0))], VALUE_INVALID),
             ([(0x161, number(ALL_ONES))], VALUE_INVALID), ([(0x163, b"\1")], ATTRIBUTE_READ_ONLY),
-            ([(0x164, b"\1")], ATTRIBUTE_READ_ONLY), ([(0x165, b"\1")], ATTRIBUTE_READ_ONLY)]:
+            ([(0x164, b"\1")], ATTRIBUTE_READ_ONLY), ([(0x165, b"\1")], ATTRIBUTE_READ_ONLY),
+            ([(0x99999, b"x")], ATTRIBUTE_UNKNOWN), ([(0x100, number(AES)), (0x161, number(17))], INCONSISTENT)]:
         rule(derive(*attributes), expected, f"a secret with {attributes}")
     rule(derive(place=False), ARGUMENTS_BAD, "C_DeriveKey without a place")
     rule(derive(key=99_999), KEY_INVALID, "C_DeriveKey with no key")
@@ -392,7 +394,8 @@ def derivations(module):
     rule(derive(derivation=99), PARAMETER_INVALID, "a derivation that does not exist")
     rule(derive(points=ctypes.create_string_buffer(b"\4" + bytes(2 * size), 2 * size + 1)), PARAMETER_INVALID, "a point off the curve")
     values = []
-    for attributes in [[], [(0x161, number(size))], [(0x161, number(16))], [(0x103, b"\1")], [(0x162, b"\0")]]:
+    for attributes in [[], [(0x161, number(size))], [(0x161, number(16))],
+                       [(0x100, number(AES)), (0x161, number(16))], [(0x103, b"\1")], [(0x162, b"\0")]]:
         code, secret = derive(*attributes)
         rule(code, OK, f"a secret with {attributes}")
         asked = (Attribute * 1)(Attribute(0x11, None, 0))

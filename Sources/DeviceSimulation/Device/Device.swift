@@ -129,17 +129,20 @@ package struct Device: KeychainHost, Hashable {
     }
 
     /// Returns whether `folder` contains a device with a keychain, which may be damaged.
-    package static func isThere(folder: String) -> Bool {
+    ///
+    /// - Throws: `FileError`, for example `.foreignOwner`, if the folders cannot be read.
+    package static func isThere(folder: String) throws(FileError) -> Bool {
+        let keychain = "\(folder)/\(keychainName)"
+        guard try PrivateFolder.isThere(folder), try PrivateFolder.isThere(keychain) else { return false }
         // Other programs also create folders named keychain, and reset deletes the folder.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(keychainName)")) ?? []
-        return names.contains {
+        return try PrivateFolder.names(keychain).contains {
             ["keychain.sqlite", "master.key", "generation"].contains($0) || $0.hasPrefix("damaged-")
         }
     }
 
     /// Returns whether the folder contains a device.
     package static func isDevice(folder: String) -> Bool {
-        isThere(folder: folder)
+        ((try? isThere(folder: folder)) ?? false)
             || ["containers", "state", "pasteboard", "notifications", "trials"].contains {
                 FileManager.default.fileExists(atPath: "\(folder)/\($0)")
             }

@@ -42,7 +42,7 @@ package final class MessageValidator {
 
     /// Judges a message and each of its S/MIME parts.
     package func validate(_ contents: MessageContents) async -> MessageReport {
-        paths.remainingTime = limits.messageTime
+        paths.remainingTime = limits.totalTime
         var parts: [MessageReport.Part] = []
         for part in contents.parts { parts.append(await judge(part)) }
         return MessageReport(
@@ -134,7 +134,7 @@ package final class MessageValidator {
     private var isOutOfTime: Bool { paths.remainingTime.map { $0 <= .zero } ?? false }
 
     private var outOfTime: String {
-        "not checked: the path searches for a message may take at most \(limits.messageTime / .seconds(1)) s"
+        "not checked: the path searches for a message may take at most \(limits.totalTime / .seconds(1)) s"
     }
 
     /// Validates the path of a signer, and fetches what is missing.

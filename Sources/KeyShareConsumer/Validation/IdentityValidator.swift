@@ -12,6 +12,11 @@ package import PathValidation
 package final class IdentityValidator {
     /// The time at which certificates must be valid.
     package let date: Date
+    /// The limits of the path searches.
+    package var limits: PathLimits {
+        get { paths.limits }
+        set { paths.limits = newValue }
+    }
 
     private let clock: () -> Date
     private let paths: PathValidator
@@ -39,6 +44,7 @@ package final class IdentityValidator {
     /// Performs all checks of an identity, even after one has failed.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
+        paths.remainingTime = max(.zero, paths.remainingTime ?? limits.totalTime) + limits.identityTime
         let asked = paths.verifier
         defer { paths.verifier = asked }
         if asked.purpose == nil, subject.keyMatches != nil {

@@ -21,8 +21,8 @@ struct Verify: AsyncParsableCommand {
             be running for this, and the key is used once to check that it belongs to the certificate.
 
             If several paths lead to an anchor, the command finds a valid one. --explain shows this path, the effect \
-            of each certificate, and the paths that failed. With --crl, --ocsp or --fetch, revocation must be \
-            settled.
+            of each certificate, and the paths that failed. With --crl, --ocsp or --fetch, the certificate's \
+            own revocation status must be settled.
 
             With --message, signed and encrypted messages are judged: each signature, the path of each signer at the \
             signing time or at --at, whether From is an address of the signer, whether the encryption detects \

@@ -24,7 +24,7 @@ struct RestoreDevice: ParsableCommand {
 
     func run() throws {
         // Opening a folder that is not a device would turn it into one.
-        guard Device.isThere(folder: source) else {
+        guard try Device.isThere(folder: source) else {
             throw CommandFailure(
                 .noSuchItem, "there is no device with a keychain in \(source)",
                 hint: "specify the folder of the device that was backed up")

@@ -37,7 +37,7 @@ struct Merge: ParsableCommand {
     func run() throws {
         let console = output.console
         for folder in devices {
-            guard Device.isThere(folder: folder) else {
+            guard try Device.isThere(folder: folder) else {
                 throw CommandFailure(
                     .noSuchItem, "there is no device in \(folder)", hint: "specify the folder of a device")
             }

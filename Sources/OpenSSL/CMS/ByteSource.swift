@@ -29,8 +29,8 @@ package enum CMSLimits {
     package static let nesting = 32
     /// The maximum number of signatures in a message.
     package static let signers = 64
-    /// The maximum number of digest algorithms of a signed message. The content is digested with each.
-    package static let digests = 64
+    /// The maximum number of different digest algorithms of a signed message. The content is digested with each.
+    package static let digests = 8
     /// The maximum number of different recipients for which a password or a shared key is tried.
     package static let secretRecipients = 64
     /// The maximum number of entries for the same recipient with which decryption is tried.

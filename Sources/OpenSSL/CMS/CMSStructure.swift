@@ -140,13 +140,7 @@ private struct CMSStructureReader {
                 isFound = true
                 try reader.encapsulatedContent(of: header, kind, content)
             } else if !isFound, kind == .signedData, header.is(V_ASN1_SET), header.isConstructed {
-                try reader.children(of: header) { reader, header, index in
-                    guard index < CMSLimits.digests else {
-                        throw CMSError(
-                            .overLimit, "the message has more than \(CMSLimits.digests) digest algorithms")
-                    }
-                    try reader.copy(header)
-                }
+                try reader.digestAlgorithms(of: header)
             } else if index == 1, kind != .signedData, header.isContext(0) {
                 // The certificates and lists of the originator (OriginatorInfo, RFC 5652, 6.1) are not used. OpenSSL
                 // would load the keys of the certificates, which can take long (`KeyLoadingPolicy`).
@@ -165,6 +159,31 @@ private struct CMSStructureReader {
                             + "\(CMSLimits.tag) bytes")
                 }
                 try reader.copy(header)
+            }
+        }
+    }
+
+    /// Copies the digest algorithms of SignedData (RFC 5652, 5.1), each once. OpenSSL would digest the content again for
+    /// every repetition.
+    private mutating func digestAlgorithms(of header: BERStream.Header) throws {
+        var seen: Set<String> = []
+        try children(of: header) { reader, header, _ in
+            guard header.is(V_ASN1_SEQUENCE), header.isConstructed else {
+                throw CMSError(.malformed, "a digest algorithm of the message is not a SEQUENCE")
+            }
+            let start = reader.encoded.count
+            var isRepeated = false
+            try reader.children(of: header) { reader, header, index in
+                if index == 0 {
+                    isRepeated = try !seen.insert(reader.identifier(header)).inserted
+                } else {
+                    try reader.copy(header)
+                }
+            }
+            if isRepeated { reader.encoded.removeSubrange(start...) }
+            guard seen.count <= CMSLimits.digests else {
+                throw CMSError(
+                    .overLimit, "the message has more than \(CMSLimits.digests) digest algorithms")
             }
         }
     }

@@ -60,18 +60,27 @@ package struct StatusResponse: Sendable, Hashable {
         serials.contains(certificate.serialNumber)
     }
 
-    /// The certificate of the responder that signed the response, which `authority` seems to have issued; nil if
-    /// `authority` itself signed, or if the certificate is not in the response. No signature is verified.
-    package func responder(certifiedBy authority: Certificate) -> Certificate? {
+    /// The certificates of responders in the response that one of `authorities` issued and that seem to have signed the
+    /// response. The signature of the response is not verified.
+    package func responders(
+        certifiedBy authorities: some Sequence<Certificate>, _ objects: VerificationObjects
+    ) -> [Certificate] {
         defer { OpenSSLError.discardQueue() }
-        guard let response = unsafe try? Self.decode(der) else { return nil }
+        guard objects.countResponse(octets: der.count), let response = unsafe try? Self.decode(der) else {
+            return []
+        }
         defer { unsafe OCSP_RESPONSE_free(response) }
-        guard let basic = unsafe try? Self.decodeBasic(in: response) else { return nil }
+        guard let basic = unsafe try? Self.decodeBasic(in: response) else { return [] }
         defer { unsafe OCSP_BASICRESP_free(basic) }
-        guard let issuer = unsafe try? authority.makePointer() else { return nil }
-        defer { unsafe X509_free(issuer) }
-        guard let responder = unsafe Self.responder(of: basic, issuer) else { return nil }
-        return try? Certificate(der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) })
+        return authorities.compactMap { authority in
+            guard let issuer = unsafe try? objects.pointer(authority),
+                let responder = unsafe Self.responder(of: basic, issuer),
+                let certificate = try? Certificate(
+                    der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) }),
+                objects.isIssued(certificate, by: authority)
+            else { return nil }
+            return certificate
+        }
     }
 
     /// Returns the result of the response for `certificate` as of `date`.
@@ -95,6 +104,9 @@ package struct StatusResponse: Sendable, Hashable {
         defer { OpenSSLError.discardQueue() }
         if refusal == nil, !mayBeAbout(certificate) { return .unrelated }
         if let refusal { return .unusable("the responder returned no status (\(refusal))") }
+        guard objects.countResponse(octets: der.count) else {
+            return .unusable("verifying the responses takes too long")
+        }
         guard let response = unsafe try? Self.decode(der) else { return .unusable("it cannot be decoded") }
         defer { unsafe OCSP_RESPONSE_free(response) }
         guard let basic = unsafe try? Self.decodeBasic(in: response) else {
@@ -106,7 +118,6 @@ package struct StatusResponse: Sendable, Hashable {
         else { return .unusable("the certificate cannot be decoded") }
         let answers = unsafe Self.answers(on: subject, authority, in: basic)
         guard unsafe !answers.isEmpty else { return .unrelated }
-        guard objects.countResponse() else { return .unusable("verifying the responses takes too long") }
         let responder = unsafe Self.responder(of: basic, authority)
         // Anyone can put any certificate into a response, and verifying with its key can take milliseconds. So the
         // issuer's signature of the certificate is verified first.

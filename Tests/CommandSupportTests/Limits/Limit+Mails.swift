@@ -51,7 +51,7 @@ extension Limit {
         Limit(
             "author of a message", asks: "computing digests of the content",
             pays: "about ten bytes for each algorithm",
-            bound: "\(number(CMSLimits.digests)) digest algorithms", "CMSLimits.digests"),
+            bound: "\(number(CMSLimits.digests)) different digest algorithms", "CMSLimits.digests"),
         Limit(
             "author of a message", asks: "iterations of the key derivation for a password",
             pays: "four bytes",

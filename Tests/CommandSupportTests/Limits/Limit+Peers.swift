@@ -267,7 +267,8 @@ extension Limit {
             "author of cross-certificates", asks: "path search", pays: "one certificate each",
             bound: """
                 \(paths.candidates) paths of at most \(paths.links) links, \(number(paths.steps)) steps of the \
-                search, \(time(paths.time)); \(time(paths.messageTime)) for all signers of a message
+                search, \(time(paths.time)); \(time(paths.totalTime)) for all signers of a message, or all \
+                identities of a run; each identity adds \(time(paths.identityTime))
                 """, "PathLimits"),
         Limit(
             "author of certificates", asks: "comparing names with name constraints",

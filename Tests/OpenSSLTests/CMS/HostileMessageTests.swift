@@ -248,18 +248,25 @@ struct HostileMessageTests {
         #expect(isRefused(signedData(der(0xA0, der(0x04)), more: values(CMSLimits.nesting + 1)), .overLimit))
     }
 
-    @Test("A signed message has up to 64 digest algorithms, and one more is rejected")
+    @Test("A signed message has up to 8 digest algorithms, which count once if they are repeated")
     func digests() throws {
-        func message(_ count: Int) -> [UInt8] {
-            let algorithms = [[UInt8]](repeating: der(0x30, [0x06, 0x01, 0x2A]), count: count).joined()
+        func message(_ count: UInt8, repeated: Bool = false) -> [UInt8] {
+            // Parameters make no difference.
+            let algorithms = (0..<count).flatMap { number in
+                [[], [0x05, 0x00], [0x02, 0x01, number]].prefix(repeated ? 3 : 1).flatMap {
+                    der(0x30, [0x06, 0x01, number], $0)
+                }
+            }
             let content = der(0x30, Self.data, der(0xA0, der(0x04, [1])))
             return der(
                 0x30, Self.signed,
-                der(0xA0, der(0x30, [2, 1, 1], der(0x31, Array(algorithms)), content, der(0x31))))
+                der(0xA0, der(0x30, [2, 1, 1], der(0x31, algorithms), content, der(0x31))))
         }
-        #expect(CMSLimits.digests == 64)
-        #expect(try content(message(64)) == [1])
-        #expect(isRefused(message(65), .overLimit))
+        #expect(CMSLimits.digests == 8)
+        #expect(try content(message(8)) == [1])
+        #expect(isRefused(message(9), .overLimit))
+        #expect(try structure(message(8, repeated: true)).encoded == structure(message(8)).encoded)
+        #expect(isRefused(message(9, repeated: true), .overLimit))
     }
 
     @Test("The size of the structure around the content is limited, whether it is one value or many")
