@@ -79,8 +79,8 @@ def swift_tests(pattern, **variables):
     they took."""
     run = subprocess.run(
         [tests() / "KeySharingPackageTests.xctest", "--testing-library", "swift-testing", "--filter", pattern],
-        cwd=PACKAGE, capture_output=True, text=True, env={**os.environ, **variables})
+        cwd=PACKAGE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **variables})
     line = next((line for line in run.stdout.splitlines()[::-1] if "Test run with" in line), "")
     need(run.returncode == 0, "failed: swift test --filter " + pattern)
-    need("with 0 tests" not in line, f"no test matches {pattern}")
+    need(line and "with 0 tests" not in line, f"no test matches {pattern}")
     return line.split("Test run with ")[-1].split(" passed")[0]
