@@ -77,7 +77,8 @@ package struct PathLimits: Sendable, Hashable {
     /// The maximum time of all searches for one message, after which no search is begun, and of all searches for the
     /// identities of a run, not counting ``identityTime`` for each.
     package var totalTime: Duration = .seconds(6)
-    /// The time for the search of each identity of a run, in addition to ``totalTime``. Most searches take a few milliseconds.
+    /// The time for the search of each identity of a run, in addition to ``totalTime``. Most searches take a few
+    /// milliseconds.
     package var identityTime: Duration = .milliseconds(10)
     /// The maximum number of certificates on a path.
     package var links = CertificateVerifier.mostLinks

@@ -84,11 +84,11 @@ struct Faults: AsyncParsableCommand {
                 hint: "for messages: keyshare-provider conformance --only messages -o DIR")
         }
         seeding.warn(console)
+        let settings = try vectors.settings(seed: seeding.seed, at: seeding.date(clock))
         let target = VectorFolder(path: folder, option: "--write", replaces: force)
         try target.prepare(for: [TestVectorSuite.manifestName] + selection.files.map(\.fileName))
         let collection = try await TestVectorSuite(
-            selection.files, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
-            width: ProcessInfo.processInfo.activeProcessorCount)
+            selection.files, settings, width: ProcessInfo.processInfo.activeProcessorCount)
         try target.write(collection.files)
         try console.present(collection.manifest) {
             console.note("wrote \(counted(collection.files.count, "file", "files")) to \(folder)")

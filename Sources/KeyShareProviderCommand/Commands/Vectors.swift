@@ -46,13 +46,13 @@ struct Vectors: AsyncParsableCommand {
     func run() async throws {
         let console = presentation.console
         seeding.warn(console)
+        let settings = try vectors.settings(seed: seeding.seed, at: seeding.date(clock))
         let folder = VectorFolder(path: output, option: "-o", replaces: force)
         var names = format == .json ? [] : [TestVectorSuite.manifestName] + TestVector.all.map(\.fileName)
         if format != .files { names.append(Self.document) }
         try folder.prepare(for: names)
         let suite = try await TestVectorSuite(
-            TestVector.all, vectors.settings(seed: seeding.seed, at: seeding.date(clock)),
-            width: ProcessInfo.processInfo.activeProcessorCount)
+            TestVector.all, settings, width: ProcessInfo.processInfo.activeProcessorCount)
         let package = VectorPackage(suite, of: TestVector.all)
         var files = format == .json ? [] : suite.files
         if format != .files { files.append((Self.document, try package.json())) }
