@@ -78,4 +78,16 @@ struct SyntaxTests {
         let found = CertificateLinter.findings(in: try Certificate(der: raw.der), at: RawCertificate.date)
         #expect(found.contains { $0.code == "alternative-name-smtp-utf8" } != isValid)
     }
+
+    @Test("An alternative name of the issuer with more than 4,096 octets is not examined")
+    func longNamesOfIssuer() throws {
+        for (count, isExamined) in [(4_096, true), (4_097, false)] {
+            var raw = RawCertificate.person
+            let name = RawCertificate.address(Self.letters(count))
+            raw.extensions?.set("2.5.29.18", Raw.sequence(name))
+            let found = CertificateLinter.findings(
+                in: try Certificate(der: raw.der), at: RawCertificate.date)
+            #expect(found.contains { $0.code == "alternative-name-email" } == isExamined, "\(count)")
+        }
+    }
 }

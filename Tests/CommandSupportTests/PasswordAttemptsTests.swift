@@ -1,3 +1,4 @@
+import OpenSSL
 import SecretMemory
 import Testing
 
@@ -40,5 +41,47 @@ struct PasswordAttemptsTests {
     func noAnswer() {
         let attempts = PasswordAttempts(given: nil, prompt: { _ in nil })
         #expect(Array(attempts.candidates(for: "a.p12")) == [nil])
+    }
+
+    @Test("A file opens with the first correct password, and an entered password also opens the next file")
+    func opening() throws {
+        var questions = 0
+        var attempts = PasswordAttempts(given: nil) { _ in
+            questions += 1
+            return second
+        }
+        for number in 1...2 {
+            var tried: [SecretBytes?] = []
+            let opened = try attempts.open("a.p12") { (password: SecretBytes?) throws -> Int in
+                tried.append(password)
+                guard password == second else { throw PKCS12Error(.wrongPassword) }
+                return number
+            }
+            #expect(opened == number && tried == [nil, second])
+        }
+        #expect(questions == 1)
+    }
+
+    /// Tries to open a file that always fails with this error, and returns the passwords that were tried.
+    private func passwords(given: SecretBytes?, failingWith code: PKCS12Error.Code) -> [SecretBytes?] {
+        var attempts = PasswordAttempts(given: given) { _ in second }
+        var tried: [SecretBytes?] = []
+        do {
+            try attempts.open("a.p12") { (password: SecretBytes?) throws -> Void in
+                tried.append(password)
+                throw PKCS12Error(code)
+            }
+            Issue.record("the file was opened")
+        } catch {
+            #expect((error as? PKCS12Error)?.code == code)
+        }
+        return tried
+    }
+
+    @Test("Another password is tried only after a wrong password, and the last error is reported")
+    func failing() {
+        #expect(passwords(given: first, failingWith: .wrongPassword) == [first])
+        #expect(passwords(given: nil, failingWith: .wrongPassword) == [nil, second])
+        #expect(passwords(given: nil, failingWith: .keyMismatch) == [nil])
     }
 }

@@ -89,6 +89,35 @@ struct AppTests {
         #expect(!BoundedPropertyList.isBounded(text, largest: 4))
     }
 
+    @Test("An object of a binary property list must be of a known kind, with its length inside the list")
+    func binaryObjects() {
+        func isBounded(_ objects: [UInt8]) -> Bool {
+            BoundedPropertyList.isBounded(binary(objects, offsets: [8], count: 1, top: 0))
+        }
+        func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+        let shortLength: [UInt8] = [0x4F, 0x13] + zeros(7) + [1, 0x61]
+        let longLength: [UInt8] = [0x4F, 0x14] + zeros(15) + [1, 0x61]
+        // An integer has at most 16 bytes, and the length of data at most 8.
+        #expect(isBounded([0x14] + zeros(16)) && !isBounded([0x15] + zeros(32)))
+        #expect(isBounded(shortLength) && !isBounded(longLength))
+        // The length is an integer, which is not larger than the list.
+        #expect(isBounded([0x4F, 0x10, 1, 0x61]) && !isBounded([0x4F, 0x20, 1, 0x61]))
+        #expect(!isBounded([0x4F, 0x13] + [UInt8](repeating: 0xFF, count: 8)) && !isBounded([0x4F]))
+        // Integers, UTF-16 and lists end inside the list of objects.
+        #expect(isBounded([0x11, 0, 1]) && !isBounded([0x11, 0]))
+        #expect(isBounded([0x61, 0, 0x61]) && !isBounded([0x62, 0, 0x61]))
+        #expect(isBounded([0xA0]) && !isBounded([0xA1]) && !isBounded([0xA1, 1]))
+        // A mapping has a key and a value for each entry.
+        let mapping = binary([0xD1, 1, 1, 0x09], offsets: [8, 11], count: 2, top: 0)
+        #expect(BoundedPropertyList.isBounded(mapping) && !isBounded([0xD1, 0]))
+        for kind in [0x90, 0xE0, 0xF0] as [UInt8] { #expect(!isBounded([kind]), "\(kind)") }
+        // A list without a whole trailer.
+        for count in [0, 31] {
+            let data = Data(Array("bplist00".utf8) + [UInt8](repeating: 0, count: count))
+            #expect(!BoundedPropertyList.isBounded(data))
+        }
+    }
+
     @Test("A property list whose strings have too many combining marks is rejected")
     func marks() {
         func xml(_ text: String) -> Data { Data("<plist><string>\(text)</string></plist>".utf8) }

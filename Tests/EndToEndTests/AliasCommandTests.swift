@@ -189,6 +189,24 @@ struct AliasCommandTests {
         #expect(try await simulation.provider("alias", "remove", "Nobody").status == 9)
     }
 
+    @Test("A chosen alias applies to one identity, and aliases are removed together or not at all")
+    func wholeSelections() async throws {
+        let several = try await simulation.provider(
+            "alias", "add", "--types", "signature,encryption", "--alias", "mine")
+        #expect(several.status == 64, "\(several.errors)")
+        #expect(several.errors.contains("--alias applies to one identity, but "))
+        for alias in ["", String(repeating: "a", count: 256), "\u{202E}a", "a\u{7}"] {
+            let run = try await simulation.provider("alias", "add", "--types", "signature", "--alias", alias)
+            #expect(run.status == 64 && run.errors.contains("--alias must be 1 to 255 bytes long"))
+        }
+        #expect(try entries(try await simulation.provider("alias", "list", "--json")).isEmpty)
+        let added = try entries(try await simulation.provider("alias", "add", "--json")).map(\.alias)
+        #expect(added.contains(Self.signing))
+        #expect(try await simulation.provider("alias", "remove", Self.signing, "Nobody").status == 9)
+        let kept = try entries(try await simulation.provider("alias", "list", "--json")).map(\.alias)
+        #expect(kept == added)
+    }
+
     @Test("A watcher prints the broadcasts that it missed, and repeats the query")
     func watch() async throws {
         #expect(try await simulation.provider("alias", "add", "--types", "signature").status == 0)

@@ -215,6 +215,22 @@ struct ServiceOperationTests {
         _ = try await provider.finish()
         #expect(try await simulation.device("metrics").status == 8)
     }
+
+    @Test("The metrics are only at one path, and requests that could change something are rejected")
+    func metricsRequests() async throws {
+        let provider = try simulation.start(.provider, "serve", "--metrics", "127.0.0.1:0")
+        let errors = try await provider.errors(upTo: "listening on")
+        let address = try #require(errors.firstMatch(of: /served at http:\/\/127\.0\.0\.1:(\d+)\/metrics/))
+        let port = try #require(Int(address.1))
+        #expect(try await RawPeer.http("GET", "/metrics", port: port)?.status == 200)
+        let other = try #require(try await RawPeer.http("GET", "/", port: port))
+        #expect(other.status == 404)
+        #expect(String(decoding: other.body, as: UTF8.self).contains("the metrics are at /metrics"))
+        let post = try #require(try await RawPeer.http("POST", "/metrics", body: [1], port: port))
+        #expect(post.status == 405 && String(decoding: post.body, as: UTF8.self).contains("use GET"))
+        provider.signal(SIGTERM)
+        #expect(try await provider.finish().status == 0)
+    }
 }
 
 private struct MetricsFigures: Decodable {

@@ -115,6 +115,17 @@ struct ServiceSocketTests {
         }
     }
 
+    @Test("A provider that receives two sockets from a service manager is a usage error")
+    func twoSockets() async throws {
+        // The process of the shell becomes the provider.
+        let run = try await TerminalRun.run(
+            "LISTEN_FDS=2 LISTEN_PID=$$ exec keyshare-provider serve --quiet", columns: 110,
+            in: scratch.path, environment: environment)
+        #expect(run.status == 64)
+        let words = "2 sockets were passed, but only one is supported"
+        #expect(run.lines.contains { $0.contains(words) }, "\(run.lines)")
+    }
+
     @Test("Without a provider, the message names both sockets")
     func neither() async throws {
         let listing = try await run(.consumer, "browse")

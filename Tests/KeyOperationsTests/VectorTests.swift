@@ -287,6 +287,42 @@ struct KeyOperationTests {
         }
     }
 
+    @Test("The operations that OpenSSL requests from an external key have algorithms of the token")
+    func requestedOperations() throws {
+        let data = [UInt8](repeating: 1, count: 32)
+        let cases: [(PrivateKeyUse, SecKeyAlgorithm)] = [
+            (.signRSA(data, .none), .rsaSignatureRaw),
+            (.signRSA(data, .pkcs1(nil)), .rsaSignatureDigestPKCS1v15Raw),
+            (.signRSA(data, .pkcs1(.sha256)), .rsaSignaturePKCS1v15(.digest, .sha256)),
+            (.decryptRSA(data, .none), .rsaEncryptionRaw),
+            (.decryptRSA(data, .pkcs1(nil)), .rsaEncryptionPKCS1),
+            (.signECDSA(data), .ecdsaSignatureX962(.digest, .sha256)),
+            (.agree(data), .ecdhKeyExchange(isCofactor: false, nil)),
+        ]
+        for (use, expected) in cases {
+            let request = try SecKeyAlgorithm.of(use)
+            #expect(request.algorithm == expected && request.data == data, "\(expected.name)")
+        }
+        // A digest whose length is that of no digest algorithm.
+        let short = try SecKeyAlgorithm.of(.signECDSA([1, 2, 3]))
+        #expect(short.algorithm == .ecdsaSignatureDigestX962Raw && short.data == [1, 2, 3])
+    }
+
+    @Test("PSS, OAEP and decryption with a digest are not requested from the token")
+    func requestedPaddings() {
+        let data = [UInt8](repeating: 1, count: 32)
+        let uses: [PrivateKeyUse] = [
+            .signRSA(data, .pss(.sha256, mask: .sha256, saltLength: 32)),
+            .signRSA(data, .oaep(.sha256, mask: .sha256, label: [])),
+            .decryptRSA(data, .oaep(.sha256, mask: .sha256, label: [])),
+            .decryptRSA(data, .pkcs1(.sha256)),
+        ]
+        for use in uses {
+            let error = #expect(throws: TokenError.self) { _ = try SecKeyAlgorithm.of(use) }
+            #expect(error?.code == .badParameter && error?.obstacle == .wrongAlgorithm)
+        }
+    }
+
     private func key(_ name: String) throws -> PrivateKey {
         try #require(KeyVectors.all.first { $0.key == name }).privateKey()
     }

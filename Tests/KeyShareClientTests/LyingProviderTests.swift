@@ -17,7 +17,8 @@ struct LyingProviderTests {
     /// Returns the provider's reply to a request after the hello.
     typealias Answer = @Sendable (_ request: ProviderRequest, _ id: UInt32) throws -> [UInt8]
 
-    private static func withClient<Value>(
+    /// Connects a client to a provider with these features and answers, and calls `body` with it.
+    static func withClient<Value>(
         answering answer: @escaping Answer,
         limits: ProviderClient.Limits = ProviderClient.Limits(), features: [String] = [],
         _ body: (ProviderClient) async throws -> Value
@@ -228,6 +229,25 @@ struct LyingProviderTests {
         withExtendedLifetime(waiting) {}
     }
 
+    @Test("A client stops waiting for room in the queue of the provider's socket if its task is cancelled")
+    func cancelledConnection() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.path("provider.sock")
+        let listener = try Self.listen(at: path)
+        defer { Glibc.close(listener) }
+        let waiting = try RawPeer(path: path)
+        // Without the cancellation, the client would wait longer than the time limit of this suite.
+        var long = ProviderClient.Limits()
+        long.hello = .seconds(1_200)
+        let limits = long
+        let connecting = Task {
+            try await ProviderClient.connect(path: path, clientName: "test", limits: limits)
+        }
+        connecting.cancel()
+        await #expect(throws: SocketError(.timedOut, "")) { try await connecting.value }
+        withExtendedLifetime(waiting) {}
+    }
+
     /// Creates a listening socket with the shortest possible queue.
     private static func listen(at path: String) throws -> CInt {
         var address = sockaddr_un()
@@ -365,19 +385,35 @@ struct LyingProviderTests {
             try await ProviderClient.connect(path: path, clientName: "test")
         }
     }
+
+    @Test("A path that leads through a file fails with the code cannotConnect and the system's reason")
+    func pathThroughFile() async throws {
+        let scratch = try ScratchFolder()
+        let path = try scratch.write([], as: "file") + "/provider.sock"
+        let error = await #expect(throws: SocketError.self) {
+            try await ProviderClient.connect(path: path, clientName: "test")
+        }
+        #expect(error?.code == .cannotConnect && error?.errno == ENOTDIR)
+    }
 }
 
-/// A channel handler that answers the hello correctly, and every other request as defined by the test.
-private final class Liar: ChannelInboundHandler {
+/// A channel handler that answers the hello correctly or with `greeting`, and every other request as defined
+/// by the test.
+final class Liar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let features: [String]
+    private let greeting: ProviderReply?
     private let answer: LyingProviderTests.Answer
     private var received = ByteBuffer()
 
-    init(_ features: [String] = [], _ answer: @escaping LyingProviderTests.Answer) {
+    init(
+        _ features: [String] = [], greeting: ProviderReply? = nil,
+        _ answer: @escaping LyingProviderTests.Answer
+    ) {
         self.features = features
+        self.greeting = greeting
         self.answer = answer
     }
 
@@ -392,7 +428,7 @@ private final class Liar: ChannelInboundHandler {
                         version: Wire.tokenVersion, serverName: "liar", services: [],
                         requestLimit: Wire.longRequestLimit,
                         features: features)
-                    bytes = try WireSamples.bytes(.welcome(welcome), id: frame.requestID)
+                    bytes = try WireSamples.bytes(greeting ?? .welcome(welcome), id: frame.requestID)
                 } else {
                     bytes = try answer(request, frame.requestID)
                 }

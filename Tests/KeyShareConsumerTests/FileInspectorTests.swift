@@ -180,4 +180,21 @@ struct FileInspectorTests {
         }
         #expect(isProfile(1_018) && !isProfile(1_019))
     }
+
+    @Test("Text without a supported PEM block, and a CMS block that is no message, have errors")
+    func unusableText() throws {
+        for text in ["Hello\n", PEM.text("CERTIFICATE REQUEST", [0x30, 0x00])] {
+            #expect(throws: CertificateError(.missing, "")) { try FileMaterial(pem: Array(text.utf8)) }
+        }
+        let damaged = Array(PEM.text("CMS", [0x30, 0x00]).utf8)
+        #expect(throws: CertificateError(.malformed, "")) { try FileMaterial(pem: damaged) }
+        // An encrypted message contains no certificates, but is a message.
+        let mail = try MessageAuthority().sender().encrypted(MessageSender.body, .aes256GCM)
+        let text = String(decoding: mail, as: UTF8.self)
+        let body = try #require(text.range(of: "\r\n\r\n")?.upperBound)
+        let der = try #require(
+            Data(base64Encoded: String(text[body...]), options: .ignoreUnknownCharacters))
+        let material = try FileMaterial(pem: Array(PEM.text("CMS", [UInt8](der)).utf8))
+        #expect(material.messages.count == 1 && material.count == 1)
+    }
 }

@@ -152,4 +152,19 @@ struct LegacyImportTests {
             await #expect(throws: ProviderFailure.self) { try await client.readAll(export.identifier) }
         }
     }
+
+    @Test("A legacy import of a file that is not in the list fails, and does not read the pasteboard")
+    func missingRow() async throws {
+        try copy("copied")
+        let legacy = LegacyImport(
+            Importer(store), pasteboard: pasteboard, now: { [now] in now }, consent: { _ in true },
+            askUser: { _ in nil })
+        let request = try TypeRequest([], under: .legacy)
+        let results = try await provider.serving { client in
+            await legacy.importRow("other.p12", request, from: client)
+        }
+        #expect(results.map { ($0.error as? RequestError)?.code } == [.noSuchItem])
+        #expect(try pasteboard.accesses().isEmpty)
+        #expect(try store.identities().isEmpty)
+    }
 }

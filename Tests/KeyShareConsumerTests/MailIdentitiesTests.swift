@@ -94,4 +94,20 @@ struct MailIdentitiesTests {
         #expect(chosen.identity.summary.label == usable)
         #expect(chosen.skipped.map(\.summary.label) == [unsupported])
     }
+
+    @Test("If the only valid key that may sign is an Ed25519 key, the error names it and no other identity")
+    func onlyUnsupportedKey() async throws {
+        // RFC 8410, 10.3
+        let encoded = "MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC"
+        let key = try PrivateKey(pkcs8: SecretBytes(try #require(Data(base64Encoded: encoded))))
+        let unsupported = try await add("unsupported", Self.signing, days: -1...10, key: key)
+        try await add("encryption", .keyEncipherment, days: -1...10)
+        try await add("expired", Self.signing, days: -10 ... -5)
+        do {
+            let label = try signer()
+            Issue.record("\(label) signs")
+        } catch MailIdentities.NoSigner.unsupportedKey(let identity, let other) {
+            #expect(identity.summary.label == unsupported && other == nil)
+        }
+    }
 }

@@ -454,4 +454,26 @@ struct MessageExposureTests {
                 multipart([html, multipart([Array("\r\n".utf8) + stolen], boundary: "d", type: "digest")])))
         #expect(report.checks.first?.outcome == .failed)
     }
+
+    @Test("A message with too many levels of forwarded messages is unsettled, but its signed part is valid")
+    func levels() async throws {
+        for (count, isWithin) in [(MailLimits.messageLevels, true), (MailLimits.messageLevels + 1, false)] {
+            let nested = (0..<count).reduce(text) { mail, _ in forwarded(mail) }
+            let report = try await judge(multipart([try dana.signed(in: scratch), nested]))
+            #expect(report.ownParts.map(\.isValid) == [true] && report.isValid == isWithin)
+            let structure = try #require(report.checks.first)
+            #expect(structure.outcome == (isWithin ? .passed : .unsettled), "\(count)")
+            #expect(structure.explanation.contains("more than 16 levels of parts") != isWithin)
+        }
+    }
+
+    @Test("A bare CMS message has no From field to compare with its signer, and is valid nevertheless")
+    func bare() async throws {
+        let mail = try dana.encrypted(try dana.signed(in: scratch), .aes256GCM)
+        for (bytes, expected) in [(mail, Verification.Outcome.passed), (try der(of: mail), .notChecked)] {
+            let report = try await judge(bytes)
+            let sender = report.parts.first?.signers.first?.checks.first { $0.name == "sender" }
+            #expect(report.isValid && sender?.outcome == expected)
+        }
+    }
 }

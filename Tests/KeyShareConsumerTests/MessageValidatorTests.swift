@@ -444,4 +444,50 @@ struct MessageValidatorTests {
         #expect(outcome("chain", report) == .unsettled && outcome("sender", report) == .passed)
         #expect(report.parts.first?.signers.first?.validation == nil)
     }
+
+    @Test("If the time ends after the first path search, revocation is unsettled unless it already failed")
+    func outOfTimeLater() async throws {
+        let now = authority.now
+        let mail = try authority.sender().signed(in: scratch)
+        let list = try authority.list(revoking: [[2]], at: now - 7_200, thisUpdate: now - 3_600)
+        var limits = PathLimits()
+        limits.totalTime = .nanoseconds(1)
+        for (lists, expected): ([EncodedRevocationList], Verification.Outcome) in [
+            ([], .unsettled), ([list], .failed),
+        ] {
+            let report = try await judge(mail, lists: lists, now: now + 3_600, limits: limits)
+            #expect(!report.isValid && outcome("revocation", report) == expected)
+        }
+        #expect(try await judge(mail, now: now + 3_600).isValid)
+    }
+
+    @Test("A signer with an unknown digest is unsettled, and one with another type of content is invalid")
+    func unusableSigners() async throws {
+        let mail = try authority.sender().signed(in: scratch)
+        let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+        let data: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
+        for (identifier, isInSigner, expected) in [
+            (sha256, true, Verification.Outcome.unsettled), (data, false, .failed),
+        ] {
+            let changed = try changingSignature(of: mail) { fields in
+                // signerInfos or encapContentInfo (RFC 5652, 5.1)
+                let place = isInSigner ? fields.count - 1 : 2
+                let range = try #require(fields[place].firstRange(of: identifier))
+                fields[place][range.upperBound - 1] = 0x7F
+            }
+            let report = try await judge(changed)
+            #expect(!report.isValid && outcome("signature", report) == expected)
+            #expect(outcome("chain", report) == .passed && partOutcome("signed", report) == expected)
+        }
+    }
+
+    @Test("A protected From field that cannot be read must be the same outside")
+    func unreadableFrom() async throws {
+        let sender = try authority.sender()
+        let payload = Array("From: nobody\r\nContent-Type: text/plain; hp=\"clear\"\r\n\r\nHi\r\n".utf8)
+        for (outer, expected) in [("nobody", Verification.Outcome.passed), ("somebody", .failed)] {
+            let report = try await judge(try sender.signed(payload, from: outer, in: scratch))
+            #expect(!report.isValid && partOutcome("headers", report) == expected)
+        }
+    }
 }

@@ -98,6 +98,35 @@ struct ProviderTests {
         }
     }
 
+    @Test("The cost of an export is known only for a published item and for a row of the legacy list")
+    func costs() async throws {
+        let label = try #require(try await provision([.signature], generations: 1).first).label
+        let provider = try provider()
+        let types = ["com.rsa.pkcs-12"]
+        _ = try await provider.contentState(of: label)
+        _ = try await provider.exportCost(label, types: types)
+        for other in ["nothing", "Encryption", "root", ""] {
+            await #expect(throws: ProviderFailure(.notAvailable, ""), "\(other)") {
+                try await provider.contentState(of: other)
+            }
+            await #expect(throws: ProviderFailure(.notAvailable, ""), "\(other)") {
+                try await provider.exportCost(other, types: types)
+            }
+        }
+    }
+
+    @Test("A legacy request for types of the other mechanism fails differently from one for unknown types")
+    func legacyTypes() async throws {
+        let provider = try provider()
+        let mixed = ProviderFailure(.mixedMechanisms, "")
+        let unknown = ProviderFailure(.usage, "")
+        for (type, failure) in [("purebred2025.zip.all", mixed), ("nonsense", unknown)] {
+            await #expect(throws: failure) { try await provider.present([type], after: nil, limit: 9) }
+            await #expect(throws: failure) { try await provider.exportCost("row", types: [type]) }
+            await #expect(throws: failure) { try await provider.choose("row", types: [type]) }
+        }
+    }
+
     @Test("A page has at least one row, and a cursor outside the list has expired")
     func cursors() async throws {
         let count = try await provision([.signature], generations: 2).count

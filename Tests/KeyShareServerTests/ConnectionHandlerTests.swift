@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import KeyShareProtocol
 import KeyShareWire
 import KeySharing
@@ -113,6 +114,63 @@ struct ConnectionHandlerTests {
             try await channel.closeFuture.get()
             while var more = try await channel.readOutbound(as: ByteBuffer.self) { bytes.writeBuffer(&more) }
             #expect(bytes.readableBytes == Wire.headerSize / 2)
+        }
+    }
+
+    @Test("To free a descriptor, the server closes an idle connection, and none that is being served")
+    func eviction() async throws {
+        let gate = Gate()
+        let provider = StandInProvider(count: 1, gate: gate)
+        let identifier = provider.items[0].identifier
+        try await withRegistry(provider) { registry in
+            func makeRoom() async throws -> Bool {
+                try await loop.executeInContext { [loop] in
+                    ConnectionOpener(registry.value, on: loop).makeRoom(EMFILE)
+                }
+            }
+            #expect(try await !makeRoom())
+            let channel = try await connect(registry)
+            try await send([.startAccessing(identifier: identifier)], to: channel)
+            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+            #expect(try await !makeRoom())
+            gate.open()
+            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            #expect(try await makeRoom())
+            try await channel.closeFuture.get()
+            #expect(try await !makeRoom())
+        }
+    }
+
+    @Test("A draining server answers the outstanding requests, and closes new connections without a reply")
+    func draining() async throws {
+        let gate = Gate()
+        let provider = StandInProvider(count: 1, gate: gate)
+        let identifier = provider.items[0].identifier
+        try await withRegistry(provider) { registry in
+            let channel = try await connect(registry)
+            try await send([.startAccessing(identifier: identifier)], to: channel)
+            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+            var ends: [CInt] = [-1, -1]
+            let result = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+            try #require(result == 0)
+            let (opened, client) = (ends[0], ends[1])
+            defer { Glibc.close(client) }
+            try await loop.executeInContext { [loop] in
+                registry.value.drain()
+                let peer = PeerIdentity(userID: 0, groupID: 0, processID: 2)
+                #expect(registry.value.admit(peer) == nil)
+                ConnectionOpener(registry.value, on: loop).openConnection(opened, peer)
+            }
+            var byte: UInt8 = 0
+            let count = unsafe recv(client, &byte, 1, CInt(MSG_DONTWAIT))
+            #expect(count == 0, "the connection is open, or a reply was sent")
+            gate.open()
+            var bytes = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+            let frame = try #require(try Frame.next(from: &bytes, limit: Wire.replyLimit))
+            #expect(try ProviderReply(frame) == .chunk(ContentChunk(total: 0, bytes: [])))
+            try await channel.closeFuture.get()
         }
     }
 

@@ -107,6 +107,29 @@ struct TokenSessionTests {
             peer.complete(.used(SecretBytes([8]))) == [.reply(.useEnded(SecretBytes([8])), 7)])
     }
 
+    @Test("A request for a token's objects becomes a call for at most 256 objects")
+    func objects() throws {
+        var peer = try Self.peer().peer
+        for (asked, limit): (UInt16, Int) in [(0, 256), (7, 7), (257, 256)] {
+            let call = ProviderCall.tokenObjects(cursor: "7:2", limit: limit)
+            #expect(
+                try peer.ask(.tokenObjects(cursor: "7:2", limit: asked), id: 5) == [.perform(call, 5)])
+            let failure = ProviderFailure(.notAvailable, "changed")
+            #expect(peer.complete(.failed(failure)) == [.failure(.notAvailable, 5)])
+        }
+    }
+
+    @Test("A login becomes a call, and its failure is a token's failure")
+    func logins() throws {
+        var peer = try Self.peer().peer
+        let passcode = TokenLogin.Passcode(SecretBytes(utf8: "123456"))
+        for login in [TokenLogin.state, .presence, .passcode(passcode)] {
+            #expect(try peer.ask(.tokenLogin(login), id: 5) == [.perform(.logIn(login), 5)])
+            let error = TokenError(.authenticationFailed, "no")
+            #expect(peer.complete(.tokenFailed(error)) == [.reply(.tokenFailure(error), 5)])
+        }
+    }
+
     @Test("A key use carries the name that the client gave in its hello")
     func app() throws {
         var peer = ScriptedPeer(greeted: false, features: Wire.Feature.all)

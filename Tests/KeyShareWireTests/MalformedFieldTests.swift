@@ -44,6 +44,39 @@ struct MalformedFieldTests {
         }
     }
 
+    @Test("A reply with an unknown kind of key of a token or an object is malformed")
+    func kindsOfKey() throws {
+        let tokens = TokenPage(entries: [WireSamples.tokens[0]], changeCount: 1, nextCursor: nil)
+        let objects = TokenObjectPage(
+            changeCount: 1, holder: "", objects: [WireSamples.tokenObjects[0]], nextCursor: nil)
+        // The kind is followed by the size of the key, in an object the modulus and the exponent with their
+        // lengths, the properties, and the cursor's flag.
+        for (reply, offset) in [(ProviderReply.tokens(tokens), 5), (.tokenObjects(objects), 14)] {
+            var bytes = try WireSamples.bytes(reply)
+            let place = bytes.count - offset
+            #expect(bytes[place] == 1)
+            bytes[place] = 2
+            let known = try Self.frame(bytes)
+            #expect(throws: Never.self) { try ProviderReply(known) }
+            for kind: UInt8 in [0, 3, 0xFF] {
+                bytes[place] = kind
+                let changed = try Self.frame(bytes)
+                #expect(throws: Self.malformed) { try ProviderReply(changed) }
+            }
+        }
+    }
+
+    @Test("A field of bytes has at most 65,535 bytes")
+    func longFields() throws {
+        var buffer = ByteBuffer()
+        try buffer.writeField(octets: [UInt8](repeating: 7, count: 65_535))
+        #expect(buffer.readableBytes == 65_537)
+        #expect(throws: ProviderFailure(.refused, "")) {
+            try buffer.writeField(octets: [UInt8](repeating: 7, count: 65_536))
+        }
+        #expect(buffer.readableBytes == 65_537)
+    }
+
     @Test("A login has a ticket of 16 bytes or none, and a passcode of at most 64 bytes")
     func logins() throws {
         for count in [0, 15, 16, 17] {

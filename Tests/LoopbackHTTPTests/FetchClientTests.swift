@@ -72,6 +72,7 @@ struct FetchClientTests {
             ("ldap://127.0.0.1/", .notLoopback), ("ftp://127.0.0.1/", .notLoopback),
             ("http://user@127.0.0.1/", .notLoopback), ("http:///", .notLoopback),
             ("http://127.0.0.1:0/", .notLoopback), ("nonsense", .notLoopback), ("", .notLoopback),
+            ("//127.0.0.1/", .notLoopback),
         ] as [(String, SocketError.Code)])
     func refused(url: String, code: SocketError.Code) async throws {
         let client = FetchClient(hosts: [], limits: Self.patient) { host, _ in
@@ -87,6 +88,26 @@ struct FetchClientTests {
             try SocketAddress(ipAddress: "10.0.0.1", port: port)
         }
         await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch("http://localhost/") }
+    }
+
+    @Test("The client does not connect if localhost resolves to an address that is not an IP address")
+    func otherFamily() async throws {
+        #expect(try SocketAddress(unixDomainSocketPath: "/run/socket").reach == .special)
+        let client = FetchClient(hosts: [], limits: Self.patient) { _, _ in
+            try SocketAddress(unixDomainSocketPath: "/run/socket")
+        }
+        await #expect(throws: SocketError(.notLoopback, "")) { try await client.fetch("http://localhost/") }
+    }
+
+    @Test("A name that cannot be resolved fails with the code cannotConnect, or with the resolver's own code")
+    func unresolved() async throws {
+        struct UnknownName: Error {}
+        for (error, code): (any Error, SocketError.Code) in [
+            (UnknownName(), .cannotConnect), (SocketError(.system, "no descriptor"), .system),
+        ] {
+            let client = FetchClient(hosts: ["pki.example"], limits: Self.patient) { _, _ in throw error }
+            await #expect(throws: SocketError(code, "")) { try await client.fetch("http://pki.example/") }
+        }
     }
 
     @Test("The client resolves a named host once, case-insensitively, and connects to that address")

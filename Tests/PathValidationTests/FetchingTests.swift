@@ -106,6 +106,26 @@ struct FetchingTests {
         }
     }
 
+    @Test("A response without a status and a certificate in place of a list are recorded with the reason")
+    func otherAnswers() async throws {
+        let leaf = try leaf {
+            $0.responderURLs = [Self.base + "ocsp"]
+            $0.revocationListURLs = [Self.base + "authority.crl"]
+        }
+        let web = [
+            Self.base + "ocsp": try OCSPFailure.tryLater.response(),
+            Self.base + "authority.crl": authority.certificate.der,
+            Self.base + "root.crl": try encoded(root),
+        ]
+        let run = await validate(leaf, untrusted: [authority.certificate], web)
+        #expect(run.result.verification.check(.revocation).outcome == .unsettled)
+        let response = run.records.first { $0.url == Self.base + "ocsp" }
+        #expect(response?.outcome == "the responder returned no status (trylater)")
+        let list = run.records.first { $0.url == Self.base + "authority.crl" }
+        #expect(list?.status == .failed)
+        #expect(list?.outcome == "the response contains a different kind of data")
+    }
+
     @Test(
         "The revocation status is unsettled if no URL responds, and not checked if the certificate contains no URL"
     )

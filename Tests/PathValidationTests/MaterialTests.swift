@@ -180,6 +180,29 @@ struct MaterialTests {
         #expect(throws: CertificateError(.missing, "")) { try take() }
     }
 
+    @Test("OCSP responses are read in DER and in PEM, and a damaged one is malformed")
+    func responses() throws {
+        let root = try TestAuthority.root("Root")
+        let leaf = try root.leaf()
+        let der = try root.issuer.statusResponse(
+            to: OCSPRequest(for: leaf, issuedBy: root.certificate), thisUpdate: TestAuthority.start,
+            nextUpdate: TestAuthority.end
+        ) { _ in .good }
+        let response = try StatusResponse(der: der)
+        for bytes in [der, Array(PEM.text("OCSP RESPONSE", der).utf8)] {
+            var reader = MaterialReader()
+            try reader.take(bytes, named: "response")
+            #expect(reader.material.responses == [response] && reader.material.lists.isEmpty)
+        }
+        let damaged = Array(PEM.text("OCSP RESPONSE", Array(der.dropLast())).utf8)
+        let others: [([UInt8], CertificateError.Code)] = [(damaged, .malformed), ([0x30, 0x00], .missing)]
+        for (bytes, code) in others {
+            var reader = MaterialReader()
+            func take() throws(CertificateError) { try reader.take(bytes, named: "response") }
+            #expect(throws: CertificateError(code, "")) { try take() }
+        }
+    }
+
     @Test("A file may have as many certificates as the limit, and a path through a file is missing")
     func boundaries() throws {
         let folder = try ScratchFolder()

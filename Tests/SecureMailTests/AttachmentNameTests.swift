@@ -59,6 +59,24 @@ struct AttachmentNameTests: MailSuite {
         }
     }
 
+    @Test("An attachment of another type hides a message if it is a signature with the signed content")
+    func signatures() throws {
+        _ = try scratch.write(body, as: "content")
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k.pem -out c.pem \
+              -subj /CN=Signer -days 30
+            sign="openssl cms -sign -binary -in content -outform DER -signer c.pem -inkey k.pem"
+            $sign -out detached.der && $sign -nodetach -out whole.der
+            """)
+        let header = Array(
+            "Content-Type: application/x-other\r\nContent-Transfer-Encoding: base64\r\n\r\n".utf8)
+        for (name, isHidden) in [("whole", true), ("detached", false)] {
+            let entity = header + MailText.base64(try scratch.read("\(name).der"))
+            #expect(try form(entity).hidesMessage == isHidden, "\(name)")
+        }
+    }
+
     @Test("A name is read in a time proportional to the number of its encoded words")
     func manyWords() throws {
         func time(_ count: Int) throws -> Double {

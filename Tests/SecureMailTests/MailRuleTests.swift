@@ -315,4 +315,80 @@ struct MailRuleTests: MailSuite {
             #expect(content.isMail && entity == Array("Content-Type: \(type)\r\n\r\nhello\r\n".utf8))
         }
     }
+
+    private func template(_ subject: DistinguishedName) -> CertificateTemplate {
+        CertificateTemplate(
+            subject: subject, serialNumber: [1], notBefore: Date(timeIntervalSince1970: 1_700_000_000),
+            notAfter: Date(timeIntervalSince1970: 1_900_000_000))
+    }
+
+    @Test("The addresses of a certificate include those in its subject")
+    func subjectAddresses() throws {
+        var template = template(
+            try DistinguishedName([
+                .init("CN", "Dana"), .init("emailAddress", "old@mail.example"), .init("emailAddress", "Dana"),
+            ]))
+        template.subjectAlternativeNames = [.rfc822Name("new@mail.example")]
+        let certificate = try CertificateIssuer(selfSigned: template, privateKey: identity.key).certificate
+        #expect(
+            MailAddress.addresses(in: certificate).map(\.description) == [
+                "new@mail.example", "old@mail.example",
+            ])
+    }
+
+    @Test("A message whose recipient has a key of type X25519 is not supported")
+    func keysOfX25519() throws {
+        let start: [UInt8] = [
+            0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x6E, 0x04, 0x22, 0x04, 0x20,
+        ]
+        let key = try PrivateKey(pkcs8: SecretBytes(start + [UInt8](repeating: 7, count: 32)))
+        let certificate = try CertificateIssuer(
+            certificate: identity.certificate, privateKey: identity.key
+        ).issue(template(try DistinguishedName([.init("CN", "Dana")])), to: key)
+        #expect(certificate.publicKey.type == .x25519)
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(try encrypted(body))
+        #expect(throws: CMSError(.unsupported(oid: ""), "")) {
+            try MessageOpener(scratch: scratch.path) { _ in (certificate: certificate, key: key) }
+                .open(file.descriptor)
+        }
+    }
+
+    @Test("An HP-Outer field without a colon records no field")
+    func malformedRecords() throws {
+        let type = MailHeader.Field("Content-Type", "text/plain; hp=\"cipher\"")
+        // A record with an empty value states that the field was outside, and it was removed later.
+        let cases: [(String, HeaderProtection.Difference.Kind)] = [
+            ("Subject", .hidden), ("Subject:", .removed),
+        ]
+        for (record, kind) in cases {
+            let payload = MailHeader([.init("Subject", "x"), .init("HP-Outer", record), type])
+            let found = try #require(
+                HeaderProtection(
+                    payload: payload, wrapped: nil, outer: MailHeader([.init("From", "a@mail.example")]),
+                    isEncrypted: true))
+            let subject = found.differences.first { $0.name == "Subject" }
+            let expected = HeaderProtection.Difference(kind, "Subject", inner: "x", outer: nil)
+            #expect(subject == expected, "\(record)")
+        }
+    }
+
+    @Test("A message without hidden fields has no legacy display")
+    func emptyLegacyDisplay() {
+        let fields = MailHeader([.init("From", "a@mail.example"), .init("To", "b@mail.example")])
+        #expect(HeaderProtection.legacyDisplay(of: fields) == "")
+        #expect(HeaderProtection.legacyDisplay(of: header) == "Subject: x\n\n")
+    }
+
+    @Test("An attached message in damaged Base64 is listed as content that was not read")
+    func damagedMessages() throws {
+        let fields = "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        let damaged = Array((fields + "QUJDR").utf8)
+        for mail in [multipart([damaged]), try signed(damaged)] {
+            let contents = try read(mail)
+            #expect(contents.contents.map(\.type) == ["message/rfc822"])
+            #expect(contents.contents.map(\.isUnread) == [true])
+            #expect(contents.parts.allSatisfy { $0.headerProtection == nil })
+        }
+    }
 }

@@ -73,6 +73,14 @@ struct PasswordRecipientTests: MailSuite {
         }
     }
 
+    @Test("A password does not open a message that is encrypted only for a certificate")
+    func withoutPassword() throws {
+        let message = try encrypted(body)
+        let error = #expect(throws: CMSError(.missingKey, "")) { try open(message, secret: "secret") }
+        #expect(error?.recipients.map(\.isOpenedBySecret) == [false])
+        #expect(try content(open(message, secret: "secret", hasKey: true)) == body)
+    }
+
     @Test("A private key is used before a password, and the password of any recipient opens the message")
     func severalRecipients() throws {
         _ = try scratch.write(Array(identity.certificate.pem.utf8), as: "certificate.pem")

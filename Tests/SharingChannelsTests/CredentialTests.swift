@@ -1,6 +1,7 @@
 import DeviceSimulation
 import Foundation
 import LoopbackHTTP
+import PrivateFiles
 import SecretMemory
 import SimulatedKeychain
 import TestSupport
@@ -32,12 +33,67 @@ struct CredentialTests {
             fields[name] = value.map { SecretBytes(utf8: $0) }
             #expect(Credential(fields) == nil, "\(name)")
         }
+        // The account is text, and the secret may have any bytes.
+        for (name, isValid) in [("account", false), ("expires", false), ("secret", true)] {
+            var fields = credential.fields
+            fields[name] = SecretBytes([0xFF])
+            #expect((Credential(fields) != nil) == isValid, "\(name)")
+        }
+        #expect(throws: SharingChannelError(.damaged, "")) {
+            try Credential(SecretBytes([1, 2, 3]), at: now)
+        }
         #expect(try Credential(credential.encoded, at: now + 29) == credential)
         for seconds: TimeInterval in [30, 31] {
             #expect(throws: SharingChannelError(.expired, "")) {
                 try Credential(credential.encoded, at: now + seconds)
             }
         }
+    }
+
+    @Test("A file of an application group is locked before the first unlock, and may be damaged")
+    func groupFile() throws {
+        let scratch = try ScratchFolder()
+        let ends = try ends(scratch)
+        let channel = AppGroupChannel(ends)
+        func receive() throws(SharingChannelError) -> Credential? {
+            try channel.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+        #expect(try receive() == nil)
+        try channel.send(credential, now: now)
+        #expect(try receive() == credential)
+        try ends.device.restart()
+        #expect(throws: SharingChannelError(.locked, "")) { try receive() }
+        try ends.device.unlock()
+        #expect(try receive() == credential)
+        let group = try AppGroup(
+            try ends.sharedApplicationGroup(), app: Pair.sender, device: ends.device)
+        try group.write([1, 2, 3], to: "credential")
+        #expect(throws: SharingChannelError(.damaged, "")) { try receive() }
+    }
+
+    @Test("A database whose key was deleted is damaged, and a file that is not a database fails")
+    func database() throws {
+        let scratch = try ScratchFolder()
+        let ends = try ends(scratch)
+        let channel = DatabaseChannel(ends)
+        func receive() throws(SharingChannelError) -> Credential? {
+            try channel.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+        try channel.send(credential, now: now)
+        #expect(try receive() == credential)
+        let keychain = try Keychain(device: ends.device, app: Pair.sender)
+        try keychain.delete(
+            KeychainQuery(.genericPassword, accessGroup: try ends.sharedKeychainGroup()))
+        #expect(throws: SharingChannelError(.damaged, "")) { try receive() }
+        let folder = try ends.device.groupContainer(try ends.sharedApplicationGroup(), for: Pair.sender)
+        let path = folder + "/credential.sqlite"
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+        where name.hasPrefix("credential.sqlite") {
+            try FileManager.default.removeItem(atPath: folder + "/" + name)
+        }
+        try AtomicFile.write([UInt8](repeating: 7, count: 4_096), to: path)
+        let error = #expect(throws: SharingChannelError.self) { try receive() }
+        #expect(error?.code == .failed && error?.reason.hasPrefix("the group's database reported") == true)
     }
 
     @Test("The user grants a KeyChain key once")

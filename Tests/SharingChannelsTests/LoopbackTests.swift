@@ -91,6 +91,31 @@ struct LoopbackTests {
         await channel.stop()
     }
 
+    @Test(
+        "Another program on the port of the URL cannot deliver a credential",
+        arguments: [
+            ("200 OK", .damaged), ("401 Unauthorized", .denied), ("410 Gone", .alreadyUsed),
+            ("500 Internal Server Error", .failed),
+        ] as [(String, SharingChannelError.Code)])
+    func otherProgram(status: String, code: SharingChannelError.Code) async throws {
+        let response = "HTTP/1.1 \(status)\r\nContent-Length: 1\r\n\r\nx"
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Responder(response))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        let key = String(repeating: "k", count: 32)
+        try device.open(
+            SecretBytes(utf8: "http://127.0.0.1:\(port)/credential#\(key)"), in: Pair.receiver)
+        await #expect(throws: SharingChannelError(code, "")) {
+            try await channel.receive(by: Pair.receiver, now: now) { _ in true }
+        }
+        try await server.close()
+    }
+
     @Test("A token is valid for one request, and a new token invalidates the earlier one")
     func once() async throws {
         func look() async throws(SharingChannelError) -> Credential? {
@@ -208,5 +233,21 @@ struct LoopbackTests {
             try await channel.receive(by: Pair.receiver, now: now) { _ in true }
         }
         await channel.stop()
+    }
+}
+
+/// A channel handler that sends one response to whatever arrives first.
+private final class Responder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var response: String?
+
+    init(_ response: String) { self.response = response }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let response else { return }
+        self.response = nil
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
     }
 }

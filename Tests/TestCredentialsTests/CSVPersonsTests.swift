@@ -95,6 +95,16 @@ struct CSVPersonsTests {
         #expect(error.reason.contains(reason), "\(error.reason)")
     }
 
+    @Test("A table with too many fields is rejected at the first line over the limit")
+    func fieldLimit() throws {
+        let table = Array("a,b\nc,d\n\ne,f\n".utf8)
+        #expect(try CSVText(table, most: 6).records.count == 3)
+        let error = #expect(throws: ProvisioningError.self) { try CSVText(table, most: 5) }
+        #expect(error?.reason == "the text has more than 5 fields")
+        let located = error?.located(in: "people.csv", as: .malformedPerson)
+        #expect(located?.reason.hasPrefix("people.csv:4:1: ") == true)
+    }
+
     @Test("A misspelt column is reported with the most similar name")
     func nearest() throws {
         guard case .keys(let nearest, let all) = try #require(failure(of: "name,nmae\n")).remedy else {

@@ -119,6 +119,10 @@ struct ScenarioErrorTests {
         .credential("starts: 2026-02-30", 17, "expected a date, or a time such as"),
         .credential("starts: 200 years ago", 17, "expected a date, or a time such as"),
         .credential("{interval: monthly}", 20, "expected a time such as \u{201C}6 months\u{201D}"),
+        .credential("{validity: 101 years}", 20, "expected an interval of at most 100 years, not"),
+        .credential("profile: [dod]", 18, "expected a profile: dod, "),
+        .credential("policy-arc: {a: b}", 21, "expected a policy arc: test, dod, not a mapping"),
+        .credential("device", 9, "expected a credential: a mapping with types, "),
         .credential("{recovered: 50}", 21, "51 generations of 3 years span more than a century"),
         .credential("{types: device, recovered: 1}", 36, "only encryption keys can be recovered"),
         .credential(
@@ -178,6 +182,12 @@ struct ScenarioErrorTests {
         #expect(remedy("fault: zip-slip") == .fileOfTestVector("zip-slip"))
         #expect(remedy("{recovered: 50}") == .shorterInterval)
         #expect(remedy("key: rsa2084") == .nearestName("rsa2048"))
+    }
+
+    @Test("A certificate may be valid for 100 years")
+    func longestValidity() {
+        let yaml = "description: A.\npersons:\n  - credentials:\n      - validity: 100 years\n"
+        #expect(problem(Array(yaml.utf8)) == nil)
     }
 
     @Test("A byte order mark and carriage returns are accepted")

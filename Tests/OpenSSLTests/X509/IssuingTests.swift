@@ -102,6 +102,9 @@ struct IssuingTests {
         #expect(list.nextUpdate == TestPKI.end)
         #expect(list.number == [0x12, 0x34])
         #expect(try CertificateRevocationList.pem(Array(list.pem.utf8)) == [list])
+        #expect(throws: CertificateError(.missing, "")) {
+            try CertificateRevocationList.pem(Array(TestPKI.root.certificate.pem.utf8))
+        }
         #expect(try CertificateRevocationList(der: list.der).entries == entries)
         #expect(throws: CertificateError(.trailingBytes, "")) {
             try CertificateRevocationList(der: list.der + [0])

@@ -96,4 +96,37 @@ struct PathReviewTests {
         }
         #expect(DistributionPoint.areTooMany(points(1, names: 32) + points(1, names: 33)))
     }
+
+    @Test("Without a known requirement, a missing policy is explained only by the policies of the path")
+    func missingPolicy() throws {
+        let without = try TestPKI.leaf()
+        for (leaf, end) in [
+            (without, "\(without.subject) has no policy"),
+            (try TestPKI.leaf { $0.policies = ["1.2.3.4"] }, "the path is not valid for any"),
+        ] {
+            let review = PathReview(
+                [leaf, TestPKI.root.certificate], CertificateVerifier(), [:], VerificationObjects())
+            let problem = Verification.Problem(
+                code: Int(X509_V_ERR_NO_EXPLICIT_POLICY), reason: "", depth: 0, subject: leaf.subject)
+            #expect(review.inPlainWords([problem]).map(\.reason) == ["a policy is required, and \(end)"])
+        }
+    }
+
+    @Test("An extension that OpenSSL rejected in the same certificate is not reported again")
+    func invalidExtension() throws {
+        let leaf = try TestPKI.leaf {
+            $0.extensions = [CertificateExtension(oid: "2.5.29.19", value: [0x30, 0x05, 0xFF])]
+        }
+        let review = PathReview(
+            [leaf, TestPKI.root.certificate], CertificateVerifier(), [:], VerificationObjects())
+        func depths(_ code: CInt, _ depth: Int) -> [Int] {
+            let known = Verification.Problem(
+                code: Int(code), reason: "", depth: depth, subject: leaf.subject)
+            return review.furtherProblems(than: [known])
+                .filter { $0.code == Int(X509_V_ERR_INVALID_EXTENSION) }.map(\.depth)
+        }
+        #expect(depths(X509_V_ERR_INVALID_CA, 0) == [])
+        #expect(depths(X509_V_ERR_INVALID_CA, 1) == [0])
+        #expect(depths(X509_V_ERR_CERT_HAS_EXPIRED, 0) == [0])
+    }
 }

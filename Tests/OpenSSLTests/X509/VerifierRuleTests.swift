@@ -234,4 +234,42 @@ struct VerifierRuleTests {
             #expect(RSANumbers(octets[...]) == nil)
         }
     }
+
+    @Test("The extension expiredCertsOnCRL of a revocation list must be exactly one time")
+    func expiredCertificatesOnList() throws {
+        func list(_ value: [UInt8]) throws -> EncodedRevocationList {
+            let item = CertificateExtension(oid: "2.5.29.60", value: value)
+            let list = try TestPKI.root.revocationList(
+                [], thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1], extensions: [item])
+            return try EncodedRevocationList(der: list.der)
+        }
+        let time: [UInt8] = [0x18, 0x0F] + Array("20241203000000Z".utf8)
+        #expect(try list(time).keepsExpiredSince == TestPKI.start)
+        let others: [[UInt8]] = [[0x02, 0x01, 0x01], time + [0x05, 0x00]]
+        for value in others {
+            let error = #expect(throws: CertificateError.self) { try list(value) }
+            #expect(error?.code == .malformed)
+            #expect(error?.reason.contains("its extension expiredCertsOnCRL is not a time") == true)
+        }
+    }
+
+    @Test("An unknown extension of an entry makes a revocation list unsuitable only if it is critical")
+    func criticalExtensionOfEntry() throws {
+        // The first entry has no extensions. The second one has a reason.
+        let der = try TestPKI.root.revocationList(
+            [
+                .init(serialNumber: [1], date: TestPKI.start),
+                .init(serialNumber: [2], date: TestPKI.start, reason: 1),
+            ], thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1]
+        ).der
+        let reason: [UInt8] = [0x06, 0x03, 0x55, 0x1D, 0x15, 0x04, 0x03, 0x0A, 0x01, 0x01]
+        // The extensions 1.2, critical, and 1.2.3.4.
+        let critical: [UInt8] = [0x06, 0x01, 0x2A, 0x01, 0x01, 0xFF, 0x04, 0x02, 0x05, 0x00]
+        let harmless: [UInt8] = [0x06, 0x03, 0x2A, 0x03, 0x04, 0x04, 0x03, 0x02, 0x01, 0x00]
+        for (item, isUnknown) in [(reason, false), (critical, true), (harmless, false)] {
+            let list = try EncodedRevocationList(
+                der: try #require(der.replacingFirst(reason, with: item)))
+            #expect(list.hasUnknownCriticalExtension == isUnknown)
+        }
+    }
 }
