@@ -122,18 +122,23 @@ struct ResponderListTests {
         #expect(time(material) < 10 * time(RevocationMaterial()))
     }
 
-    @Test("After the time of the search, no further responses are verified, and the status is unsettled")
-    func responseTime() throws {
+    /// The verification with good responses, before or after the time of the search is over.
+    private func verification(_ responses: [StatusResponse], isOver: Bool) -> Verification {
         var material = RevocationMaterial()
         material.isRequired = true
-        material.responses = try (0..<70).map { _ in try response() }
+        material.responses = responses
         let path = CertificatePath(
             leaf, issuers: [authority.certificate, root.certificate], isAnchored: true)
+        let objects = VerificationObjects()
+        objects.beginSearch { isOver }
+        return CertificateVerifier().verify(path, with: material, at: TestAuthority.now, using: objects)
+    }
+
+    @Test("After the time of the search, no further responses are verified, and the status is unsettled")
+    func responseTime() throws {
+        let responses = try (0..<70).map { _ in try response() }
         for isOver in [false, true] {
-            let objects = VerificationObjects()
-            objects.beginSearch { isOver }
-            let result = CertificateVerifier().verify(
-                path, with: material, at: TestAuthority.now, using: objects)
+            let result = verification(responses, isOver: isOver)
             #expect(result.check(.revocation).outcome == (isOver ? .unsettled : .passed))
             #expect(result.links.first?.revocation.count == (isOver ? 64 : 70))
         }
@@ -141,17 +146,10 @@ struct ResponderListTests {
 
     @Test("After the time of the search, a response of one megabyte is not verified")
     func largeResponse() throws {
-        var material = RevocationMaterial()
-        material.isRequired = true
         let padding = CertificateExtension(oid: "1.2.3.4", value: [UInt8](repeating: 0, count: 64 << 14))
-        material.responses = [try response([padding])]
-        let path = CertificatePath(
-            leaf, issuers: [authority.certificate, root.certificate], isAnchored: true)
+        let response = try response([padding])
         for isOver in [false, true] {
-            let objects = VerificationObjects()
-            objects.beginSearch { isOver }
-            let result = CertificateVerifier().verify(
-                path, with: material, at: TestAuthority.now, using: objects)
+            let result = verification([response], isOver: isOver)
             #expect(result.check(.revocation).outcome == (isOver ? .unsettled : .passed))
         }
     }
