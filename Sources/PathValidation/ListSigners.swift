@@ -9,8 +9,6 @@ internal import OpenSSL
 struct ListSigners {
     /// The maximum number of ``certified``.
     private static let most = 64
-    /// The number of signatures that are verified before the time of the search is checked.
-    private static let uncheckedSignatures = 256
 
     /// A candidate with its issuer outside the path; nil if an authority of the path issued it.
     private struct Link {
@@ -179,7 +177,7 @@ struct ListSigners {
     private mutating func countSignature() -> Bool {
         guard !areTooMany else { return false }
         signatures += 1
-        areTooMany = signatures > Self.uncheckedSignatures && objects.isSearchOver
+        areTooMany = signatures > 4 * objects.uncheckedSignatures && objects.isSearchOver
         return !areTooMany
     }
 

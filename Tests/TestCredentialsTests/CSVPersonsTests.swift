@@ -105,6 +105,26 @@ struct CSVPersonsTests {
         #expect(located?.reason.hasPrefix("people.csv:4:1: ") == true)
     }
 
+    @Test("A field with too many bytes or combining marks is rejected, in the header and in a record")
+    func textLimits() throws {
+        let marks = "E" + String(repeating: "\u{301}", count: CombiningMarks.most + 1)
+        let long = String(repeating: "x", count: YAMLBounds.largestText + 1)
+        for (text, reason) in [
+            (marks, "there are more than 30 combining marks in a row"),
+            (long, "this value has more than 16384 bytes"),
+        ] {
+            for (table, line) in [("name,\(text)\nA,b\n", 1), ("name,note\nA,\(text)\n", 2)] {
+                let error = #expect(throws: ProvisioningError.self) { try CSVText(Array(table.utf8)) }
+                #expect(error?.reason == reason)
+                #expect(
+                    error?.located(in: "a.csv", as: .malformedPerson).reason.hasPrefix("a.csv:\(line):")
+                        == true)
+            }
+            let fitting = "name,note\nA,\(String(text.unicodeScalars.dropLast()))\n"
+            #expect(try CSVText(Array(fitting.utf8)).records.count == 2)
+        }
+    }
+
     @Test("A misspelt column is reported with the most similar name")
     func nearest() throws {
         guard case .keys(let nearest, let all) = try #require(failure(of: "name,nmae\n")).remedy else {

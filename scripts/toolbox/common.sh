@@ -52,21 +52,30 @@ test_in_turns() {
         timeout $(($2 * ${patience:-1})) "$folder/KeySharingPackageTests.xctest" --testing-library swift-testing "${@:3}" \
             2>&1 | tee "$logs/$1" || status=$?
     }
+    # Runs a turn for each pattern in `parts` at the same time: `turns_in_parallel NAME PREFIX OPTION...`. Only the last
+    # one prints its output while it runs.
+    turns_in_parallel() {
+        local part job jobs=() last=$((${#parts[@]} - 1))
+        for part in "${parts[@]:0:last}"; do
+            (turn "$1-$part" 1800 --filter "$2$part" "${@:3}" >/dev/null && exit $status) &
+            jobs+=($!)
+        done
+        turn "$1-${parts[last]}" 1800 --filter "$2${parts[last]}" "${@:3}"
+        for job in "${jobs[@]}"; do wait "$job" || status=$?; done
+        for part in "${parts[@]:0:last}"; do cat "$logs/$1-$part"; done
+    }
+    local parts
+    # Parts by the first letter of modules and suites, because many tests wait, and few commands use more than one
+    # processor.
     if [ "$selected" != commands ]; then
-        turn units 1800 --skip "$sockets|$commands|$consumers"
+        parts=('[A-NP]' '[OQ-Z]')
+        turns_in_parallel units ^ --skip "$sockets|$commands|$consumers"
         turn sockets 600 --filter "$sockets"
         turn consumers 600 --no-parallel --filter "$consumers"
     fi
     if [ "$selected" != libraries ]; then
-        # Four parts in parallel, because few commands use more than one processor, and many tests wait.
-        local part parts=()
-        for part in '[ABD-O]' P '[Q-Z]'; do
-            (turn "commands-$part" 1800 --no-parallel --filter "$commands$part" >/dev/null && exit $status) &
-            parts+=($!)
-        done
-        turn commands-C 1800 --no-parallel --filter "${commands}C"
-        for part in "${parts[@]}"; do wait "$part" || status=$?; done
-        cat "$logs"/commands-[!C]*
+        parts=('[ABD-O]' P '[Q-Z]' C)
+        turns_in_parallel commands "$commands" --no-parallel
     fi
     if [ $status -ne 0 ]; then
         printf '\nFailures (%d):\n' $status

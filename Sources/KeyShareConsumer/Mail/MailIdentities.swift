@@ -146,12 +146,12 @@ package final class MailIdentities {
     package func signer(at now: Date) throws -> (identity: Identity, key: PrivateKey, skipped: [Identity]) {
         let able = held.filter(\.canSign)
         if held.count == 1, let only = held.first {
+            guard only.isSupported else { throw unsupported(only, at: now) }
             // For a token's key, the provider decides which operations are permitted.
             if able.isEmpty, origin == .keychain {
                 throw CMSError(
                     .unsuitableKey, "the key usage of \(only.certificate) does not allow signatures")
             }
-            guard only.isSupported else { throw unsupported(only, at: now) }
             if able.isEmpty { return (only, try key(of: only), []) }
         }
         let valid = able.filter { $0.certificate.isValid(at: now) }

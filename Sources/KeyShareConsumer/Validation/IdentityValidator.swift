@@ -44,7 +44,8 @@ package final class IdentityValidator {
     /// Performs all checks of an identity, even after one has failed.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
-        paths.remainingTime = max(.zero, paths.remainingTime ?? limits.totalTime) + limits.identityTime
+        // Not positive after a search that took too long: the next ones then have no time, and end soon.
+        paths.remainingTime = (paths.remainingTime ?? limits.totalTime) + limits.identityTime
         let asked = paths.verifier
         defer { paths.verifier = asked }
         if asked.purpose == nil, subject.keyMatches != nil {

@@ -35,6 +35,7 @@ struct CSVText {
         var records: [[Field]] = []
         var count = 0
         while let record = try scanner.record() {
+            for field in record { try field.checkText() }
             if record.count == 1, record[0].text.isEmpty { continue }
             if let header = records.first, header.count != record.count {
                 throw ProvisioningError(
@@ -49,6 +50,21 @@ struct CSVText {
             records.append(record)
         }
         self.records = records
+    }
+}
+
+extension CSVText.Field {
+    /// Checks the limits of a text. Comparing long sequences of combining marks takes minutes.
+    ///
+    /// - Throws: `ProvisioningError`.
+    fileprivate func checkText() throws(ProvisioningError) {
+        guard text.utf8.count <= YAMLBounds.largestText else {
+            throw ProvisioningError(position, "this value has more than \(YAMLBounds.largestText) bytes")
+        }
+        guard text.isStreamSafe else {
+            throw ProvisioningError(
+                position, "there are more than \(CombiningMarks.most) combining marks in a row")
+        }
     }
 }
 

@@ -47,8 +47,9 @@ internal import COpenSSL
         unsafe lists.values.forEach { unsafe X509_CRL_free($0.pointer) }
     }
 
-    /// The numbers of signatures of lists, and of responses, that each search verifies before it checks the time.
-    private static let uncheckedSignatures = 64
+    /// The numbers of signatures of lists, and of responses, that a search verifies before it checks the time: few if the
+    /// time was over when the search began.
+    package private(set) var uncheckedSignatures = 64
     private var listSignatureCount = 0
     private var responseCount = 0
     private var isOutOfTime: () -> Bool = { false }
@@ -60,6 +61,7 @@ internal import COpenSSL
     /// provide many lists, responses and keys, and it can take several milliseconds to verify one signature.
     package func beginSearch(isOutOfTime: @escaping () -> Bool) {
         self.isOutOfTime = isOutOfTime
+        uncheckedSignatures = isOutOfTime() ? 8 : 64
         listSignatureCount = 0
         responseCount = 0
         omittedSignatures = nil
@@ -94,10 +96,11 @@ internal import COpenSSL
 
     /// Counts a response that will be decoded and verified. Returns false if there is no time for it.
     ///
-    /// - Parameter octets: The size of the response. Decoding 16 KiB takes about as long as verifying a signature.
+    /// - Parameter octets: The size of the response. Decoding 1 KiB of statuses takes about as long as verifying a
+    ///   signature.
     func countResponse(octets: Int) -> Bool {
-        responseCount += 1 + (octets >> 14)
-        guard responseCount > Self.uncheckedSignatures, isOutOfTime() else { return true }
+        responseCount += 1 + (octets >> 10)
+        guard responseCount > uncheckedSignatures, isOutOfTime() else { return true }
         omittedSignatures = "verifying the OCSP responses takes too long"
         return false
     }
@@ -106,7 +109,7 @@ internal import COpenSSL
     /// signature was not verified (``omittedSignatures``). The result is cached.
     package func isSigned(_ list: EncodedRevocationList, by signer: Certificate) -> Bool {
         if let known = listSignatures[ObjectIdentifier(list)]?.signers[signer] { return known }
-        if listSignatureCount >= Self.uncheckedSignatures, isOutOfTime() {
+        if listSignatureCount >= uncheckedSignatures, isOutOfTime() {
             omittedSignatures = "verifying the signatures of the revocation lists takes too long"
             return false
         }
