@@ -116,7 +116,7 @@ struct IdentityValidatorTests {
         #expect(!report.isValid && report.hasOnlyExpired)
     }
 
-    @Test("The path searches of all identities of a run share a time limit, and each has a minimum")
+    @Test("The path searches of a run share a time limit, to which each identity adds")
     func totalTime() async throws {
         let key = try PrivateKey.generate(.p256)
         let root = try CertificateIssuer(
