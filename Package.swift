@@ -451,11 +451,9 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
                 "CertificateReading", "DeviceSimulation", "KeyShareProvider", "KeyShareServer",
                 "KeyShareWire", "KeySharing", "OpenSSL", "SecretMemory", "SimulatedKeychain",
                 "StandardExtensions",
-            ],
-            path: "Benchmarks/keychain-benchmark"),
+            ], path: "Benchmarks/keychain-benchmark"),
         .executableTarget(
-            name: "nio-echo", dependencies: [nioCore, nioPosix],
-            path: "Benchmarks/nio-echo"),
+            name: "nio-echo", dependencies: [nioCore, nioPosix], path: "Benchmarks/nio-echo"),
         .target(name: "CFuzzer", path: "Fuzz/CFuzzer"),
         .executableTarget(
             name: "fuzz",
@@ -463,8 +461,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
                 "CFuzzer", "CPKCS11", "KeyShareProtocol", "KeyShareWire", "KeySharing", "OpenSSL",
                 "PKCS11Module", "PKCS12Compatibility", "SecretMemory", "TokenClient", "UTTypes", "ZipBundles",
                 nioCore, swiftASN1,
-            ],
-            path: "Fuzz/fuzz"),
+            ], path: "Fuzz/fuzz"),
     ]
     for target in package.targets
     where target.name == "PKCS11Module" && Context.environment["KEYSHARING_TOOLS"] == "fuzz" {
@@ -485,9 +482,8 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
         .strictMemorySafety(),
     ]
     if Context.environment["CI"] != nil {
-        settings.append(.treatAllWarnings(as: .error))
         // CI tests optimized code, but most tests run only once: optimizing them takes longer than it saves.
-        if target.type == .test { settings.append(.unsafeFlags(["-Onone"])) }
+        settings += [.treatAllWarnings(as: .error)] + (target.type == .test ? [.unsafeFlags(["-Onone"])] : [])
     }
     target.swiftSettings = settings
 }

@@ -177,6 +177,7 @@ struct ListSigners {
     private mutating func countSignature() -> Bool {
         guard !areTooMany else { return false }
         signatures += 1
+        // The path of a signer has several signatures.
         areTooMany = signatures > 4 * objects.uncheckedSignatures && objects.isSearchOver
         return !areTooMany
     }

@@ -74,11 +74,9 @@ package struct PathLimits: Sendable, Hashable {
     package var candidates = 200
     /// The maximum time of the search. A validation that has begun is completed.
     package var time: Duration = .seconds(2)
-    /// The maximum time of all searches for one message, after which no search is begun, and of all searches for the
-    /// identities of a run, not counting ``identityTime`` for each.
+    /// The maximum time of all searches for one message or one run. For a message, no search is begun after that.
     package var totalTime: Duration = .seconds(6)
-    /// The time for the search of each identity of a run, in addition to ``totalTime``. Most searches take a few
-    /// milliseconds.
+    /// The time that each identity adds to the ``totalTime`` of a run. Most searches take a few milliseconds.
     package var identityTime: Duration = .milliseconds(10)
     /// The maximum number of certificates on a path.
     package var links = CertificateVerifier.mostLinks

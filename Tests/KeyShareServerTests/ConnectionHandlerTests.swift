@@ -78,6 +78,17 @@ struct ConnectionHandlerTests {
         try await channel.writeInbound(ByteBuffer(bytes: bytes))
     }
 
+    /// Connects a client whose request to read an item is outstanding.
+    private func connect(
+        _ registry: NIOLoopBound<ConnectionRegistry>, reading identifier: String
+    ) async throws -> NIOAsyncTestingChannel {
+        let channel = try await connect(registry)
+        try await send([.startAccessing(identifier: identifier)], to: channel)
+        _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
+        try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+        return channel
+    }
+
     @Test("Nothing is read from a client whose requests are outstanding, until one is answered")
     func backPressure() async throws {
         let gate = Gate()
@@ -121,7 +132,6 @@ struct ConnectionHandlerTests {
     func eviction() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 1, gate: gate)
-        let identifier = provider.items[0].identifier
         try await withRegistry(provider) { registry in
             func makeRoom() async throws -> Bool {
                 try await loop.executeInContext { [loop] in
@@ -129,10 +139,7 @@ struct ConnectionHandlerTests {
                 }
             }
             #expect(try await !makeRoom())
-            let channel = try await connect(registry)
-            try await send([.startAccessing(identifier: identifier)], to: channel)
-            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
-            try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+            let channel = try await connect(registry, reading: provider.items[0].identifier)
             #expect(try await !makeRoom())
             gate.open()
             _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
@@ -146,12 +153,8 @@ struct ConnectionHandlerTests {
     func draining() async throws {
         let gate = Gate()
         let provider = StandInProvider(count: 1, gate: gate)
-        let identifier = provider.items[0].identifier
         try await withRegistry(provider) { registry in
-            let channel = try await connect(registry)
-            try await send([.startAccessing(identifier: identifier)], to: channel)
-            _ = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
-            try await send([.read(identifier: identifier, offset: 0, length: 1)], to: channel)
+            let channel = try await connect(registry, reading: provider.items[0].identifier)
             var ends: [CInt] = [-1, -1]
             let result = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
             try #require(result == 0)

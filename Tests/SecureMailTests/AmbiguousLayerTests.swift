@@ -100,14 +100,7 @@ struct AmbiguousLayerTests: MailSuite {
 
     @Test("A multipart/signed message whose signature contains content of its own is malformed")
     func signatureWithContent() throws {
-        _ = try scratch.write(body, as: "content")
-        try scratch.shell(
-            """
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k.pem -out c.pem \
-              -subj /CN=Signer -days 30
-            sign="openssl cms -sign -binary -in content -outform DER -signer c.pem -inkey k.pem"
-            $sign -out detached.der && $sign -nodetach -out whole.der
-            """)
+        try scratch.writeSignatures(of: body)
         for (form, count) in [("detached", 1), ("whole", 0)] {
             let type = "application/pkcs7-signature"
             let mail =

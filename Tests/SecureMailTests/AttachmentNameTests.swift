@@ -61,14 +61,7 @@ struct AttachmentNameTests: MailSuite {
 
     @Test("An attachment of another type hides a message if it is a signature with the signed content")
     func signatures() throws {
-        _ = try scratch.write(body, as: "content")
-        try scratch.shell(
-            """
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k.pem -out c.pem \
-              -subj /CN=Signer -days 30
-            sign="openssl cms -sign -binary -in content -outform DER -signer c.pem -inkey k.pem"
-            $sign -out detached.der && $sign -nodetach -out whole.der
-            """)
+        try scratch.writeSignatures(of: body)
         let header = Array(
             "Content-Type: application/x-other\r\nContent-Transfer-Encoding: base64\r\n\r\n".utf8)
         for (name, isHidden) in [("whole", true), ("detached", false)] {

@@ -108,7 +108,7 @@ struct CSVPersonsTests {
     @Test("A field with too many bytes or combining marks is rejected, in the header and in a record")
     func textLimits() throws {
         let marks = "E" + String(repeating: "\u{301}", count: CombiningMarks.most + 1)
-        let long = String(repeating: "x", count: YAMLBounds.largestText + 1)
+        let long = String(repeating: "x", count: TextBounds.largestText + 1)
         for (text, reason) in [
             (marks, "there are more than 30 combining marks in a row"),
             (long, "this value has more than 16384 bytes"),

@@ -13,7 +13,7 @@ struct YAMLLimitTests {
     func values() {
         #expect(isRead("[a, b]", most: 3) && !isRead("[a, b]", most: 2))
         #expect(isRead("{a: b}", most: 3) && !isRead("{a: b}", most: 1))
-        for (size, isValid) in [(YAMLBounds.largestText, true), (YAMLBounds.largestText + 1, false)] {
+        for (size, isValid) in [(TextBounds.largestText, true), (TextBounds.largestText + 1, false)] {
             #expect(isRead(String(repeating: "a", count: size), most: 1) == isValid)
         }
     }

@@ -44,7 +44,7 @@ package final class IdentityValidator {
     /// Performs all checks of an identity, even after one has failed.
     package func validate(_ subject: ValidationSubject) async -> ValidationReport {
         let summary = IdentitySummary(subject.certificate)
-        // Not positive after a search that took too long: the next ones then have no time, and end soon.
+        // Can be negative after a search that took too long. The next searches then have no time, and end early.
         paths.remainingTime = (paths.remainingTime ?? limits.totalTime) + limits.identityTime
         let asked = paths.verifier
         defer { paths.verifier = asked }

@@ -58,12 +58,11 @@ extension CSVText.Field {
     ///
     /// - Throws: `ProvisioningError`.
     fileprivate func checkText() throws(ProvisioningError) {
-        guard text.utf8.count <= YAMLBounds.largestText else {
-            throw ProvisioningError(position, "this value has more than \(YAMLBounds.largestText) bytes")
+        guard text.utf8.count <= TextBounds.largestText else {
+            throw .longText(at: position)
         }
         guard text.isStreamSafe else {
-            throw ProvisioningError(
-                position, "there are more than \(CombiningMarks.most) combining marks in a row")
+            throw .manyMarks(at: position)
         }
     }
 }

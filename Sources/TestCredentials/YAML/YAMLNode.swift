@@ -65,8 +65,8 @@ extension YAMLNode {
         }
         switch node {
         case .scalar(let scalar):
-            guard scalar.string.utf8.count <= YAMLBounds.largestText else {
-                throw ProvisioningError(position, "this value has more than \(YAMLBounds.largestText) bytes")
+            guard scalar.string.utf8.count <= TextBounds.largestText else {
+                throw .longText(at: position)
             }
             let isNothing = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
             content = isNothing ? .nothing : .text(scalar.string)

@@ -1,11 +1,5 @@
 internal import Diagnostics
 
-/// The limits on the contents of YAML text.
-package enum YAMLBounds {
-    /// The maximum length of one value, in bytes.
-    package static let largestText = 16_384
-}
-
 /// Checks a YAML document before it is parsed.
 ///
 /// The parser builds the whole text in memory and hashes all keys to find duplicates. A few hundred bytes of nested
@@ -109,8 +103,7 @@ struct YAMLScan {
             return
         }
         guard marks.accept(scalar) else {
-            throw ProvisioningError(
-                position, "there are more than \(CombiningMarks.most) combining marks in a row")
+            throw .manyMarks(at: position)
         }
     }
 

@@ -162,8 +162,8 @@ extension Limit {
         Limit(
             "author of a scenario or a list of persons", asks: "sorting combining marks",
             pays: "two bytes per mark",
-            bound: "\(CombiningMarks.most) in a row; \(size(YAMLBounds.largestText)) per value",
-            "YAMLBounds"),
+            bound: "\(CombiningMarks.most) in a row; \(size(TextBounds.largestText)) per value",
+            "TextBounds"),
         Limit(
             "author of entitlements", asks: "parsing nested lists", pays: "seven bytes per level",
             bound: """
