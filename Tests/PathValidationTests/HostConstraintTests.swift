@@ -50,6 +50,17 @@ struct HostConstraintTests {
     }
 
     @Test(
+        "A malformed excluded subtree of host names excludes every host name",
+        arguments: [
+            "*.evil.example", "evil.example/", "http://evil.example", "evil.example:443", " evil.example",
+            "evil.example ", "..evil.example",
+        ])
+    func malformedSubtree(excluded: String) throws {
+        #expect(try failures(excluded: .dNSName(excluded), .dNSName("good.example")) == [.nameConstraints])
+        #expect(try failures(excluded: .dNSName(excluded), .rfc822Name("dana@good.example")) == [])
+    }
+
+    @Test(
         "An excluded URI host with a final dot excludes the same hosts as without it",
         arguments: [
             ("evil.example.", "http://Evil.example:80/p", false),

@@ -60,6 +60,39 @@ struct MailConstraintTests {
         #expect(trial.failures(try authority.leaf()) == [])
     }
 
+    @Test(
+        "A malformed excluded subtree excludes every address",
+        arguments: [
+            "mailto:ceo@corp.example", "ceo@corp.example ", " corp.example", "ceo@", "corp.example/",
+            "*.corp.example", "..corp.example",
+        ])
+    func malformedSubtree(_ subtree: String) throws {
+        for name in [Self.international("d\u{E4}na@other.example"), .rfc822Name("dana@other.example")] {
+            #expect(try failures(name, excluded: [subtree]) == [.nameConstraints])
+        }
+        #expect(try failures(.dNSName("www.corp.example"), excluded: [subtree]) == [])
+    }
+
+    @Test("A SmtpUTF8Mailbox is rejected below any constraint of that type", arguments: [false, true])
+    func internationalSubtree(isPermitted: Bool) throws {
+        let subtrees = [Self.international("corp.example")]
+        let root = try TestAuthority.root("Root")
+        let authority = try root.authority("Authority") {
+            if isPermitted { $0.permittedNames = subtrees } else { $0.excludedNames = subtrees }
+        }
+        let trial = Trial(trusted: [root.certificate], untrusted: [authority.certificate])
+        for (name, isValid) in [
+            (Self.international("d\u{E4}na@corp.example"), false),
+            (Self.international("d\u{E4}na@other.example"), false), (.rfc822Name("dana@corp.example"), true),
+        ] {
+            let leaf = try authority.leaf { $0.subjectAlternativeNames = [name] }
+            let check = trial.validate(leaf).verification.check(.nameConstraints)
+            #expect(check.outcome == (isValid ? .passed : .failed), "\(name)")
+            let words = ": constraints of this type are not supported, constrained by CN=Authority"
+            #expect(check.explanation.contains(words) == !isValid, "\(check.explanation)")
+        }
+    }
+
     @Test("A search for paths compares addresses like the validation")
     func search() throws {
         let root = try TestAuthority.root("Root")

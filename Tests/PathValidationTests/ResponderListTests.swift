@@ -69,6 +69,66 @@ struct ResponderListTests {
         #expect(outcome == (isRevoked ? .unsettled : .passed))
     }
 
+    /// A response of an authority about the certificate with a serial number.
+    private func response(
+        of authority: TestAuthority, about serial: [UInt8], _ status: CertificateStatus
+    ) throws -> StatusResponse {
+        let request = try StatusClient.request([serial], of: authority.certificate.der)
+        let response = try authority.issuer.statusResponse(
+            to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
+        ) { _ in status }
+        return try StatusResponse(der: response)
+    }
+
+    private static let revoked = CertificateStatus.revoked(TestAuthority.start, reason: 1)
+
+    @Test("A response of the authority can revoke a responder", arguments: [false, true])
+    func response(isRevoked: Bool) throws {
+        let about = try response(of: authority, about: [7], isRevoked ? Self.revoked : .good)
+        let outcomes: [([CertificateExtension], Verification.Outcome)] = [
+            ([], isRevoked ? .unsettled : .passed), ([EncodedExtension.noCheck], .passed),
+        ]
+        for (extensions, expected) in outcomes {
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate],
+                responses: [try response(extensions), about])
+            #expect(trial.validate(leaf).verification.check(.revocation).outcome == expected)
+        }
+    }
+
+    @Test("A response of an authority can revoke the signer of a list", arguments: [false, true])
+    func signer(isRevoked: Bool) throws {
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let point = EncodedExtension.listSigner(signer.certificate.subject)
+        let leaf = try authority.leaf { $0.extensions = [point] }
+        let trial = Trial(
+            trusted: [root.certificate], untrusted: [authority, signer].map(\.certificate),
+            lists: [try root.list(), try signer.list([], [EncodedExtension.indirect])],
+            responses: [try response(of: root, about: [5], isRevoked ? Self.revoked : .good)])
+        let outcome = trial.validate(leaf).verification.check(.revocation).outcome
+        #expect(outcome == (isRevoked ? .failed : .passed))
+    }
+
+    @Test("A good response that was signed with the key of the certificate itself settles nothing")
+    func ownKey() throws {
+        let responder = try authority.leaf { $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"] }
+        let own = TestAuthority(
+            issuer: CertificateIssuer(certificate: responder, privateKey: TestAuthority.leafKey))
+        let request = try StatusClient.request([responder.serialNumber], of: authority.certificate.der)
+        for (status, expected) in [
+            (CertificateStatus.good, Verification.Outcome.unsettled), (Self.revoked, .failed),
+        ] {
+            let response = try own.issuer.statusResponse(
+                to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start,
+                nextUpdate: TestAuthority.end
+            ) { _ in status }
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: [authority.certificate],
+                responses: [try StatusResponse(der: response)])
+            #expect(trial.validate(responder).verification.check(.revocation).outcome == expected)
+        }
+    }
+
     @Test("The response of a revoked responder settles nothing, whenever the time of the search ends")
     func time() throws {
         let forger = try TestAuthority.root("Authority")

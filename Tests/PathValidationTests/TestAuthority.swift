@@ -152,9 +152,7 @@ enum EncodedExtension {
 
     /// A distribution point whose list another authority signs.
     static func listSigner(_ name: DistinguishedName) -> CertificateExtension {
-        let directory = [0xA4, UInt8(name.der.count)] + name.der
-        let signer = [0xA2, UInt8(directory.count)] + directory
-        return CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(signer)))
+        CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(signer(name))))
     }
 
     /// A distribution point of a certificate.
@@ -167,8 +165,33 @@ enum EncodedExtension {
         CertificateExtension(oid: "2.5.29.28", isCritical: true, value: sequence(pointName(url)))
     }
 
+    /// A distribution point with a URL whose list another authority signs.
+    static func listSigner(_ name: DistinguishedName, at url: String) -> CertificateExtension {
+        CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(pointName(url) + signer(name))))
+    }
+
+    private static func signer(_ name: DistinguishedName) -> [UInt8] {
+        let directory = [0xA4, UInt8(name.der.count)] + name.der
+        return [0xA2, UInt8(directory.count)] + directory
+    }
+
+    /// An issuing distribution point of a list that contains other issuers' certificates.
+    static func indirectPoint(_ url: String) -> CertificateExtension {
+        let contents = pointName(url) + [0x84, 0x01, 0xFF]
+        return CertificateExtension(oid: "2.5.29.28", isCritical: true, value: sequence(contents))
+    }
+
+    /// An issuing distribution point, named after an authority, of a list that contains other issuers' certificates.
+    static func indirectPoint(_ name: DistinguishedName) -> CertificateExtension {
+        let contents = pointName([0xA4, UInt8(name.der.count)] + name.der) + [0x84, 0x01, 0xFF]
+        return CertificateExtension(oid: "2.5.29.28", isCritical: true, value: sequence(contents))
+    }
+
     private static func pointName(_ url: String) -> [UInt8] {
-        let address = [0x86, UInt8(url.utf8.count)] + Array(url.utf8)
+        pointName([0x86, UInt8(url.utf8.count)] + Array(url.utf8))
+    }
+
+    private static func pointName(_ address: [UInt8]) -> [UInt8] {
         let full = [0xA0, UInt8(address.count)] + address
         return [0xA0, UInt8(full.count)] + full
     }

@@ -171,7 +171,7 @@ package struct PathTree {
 
     private var urls: [Line] {
         if fetched.isEmpty { return [] }
-        return [Line("", "asked:")] + fetched.map { Line("  ", "\($0.url.visible): \($0.outcome)") }
+        return [Line("", "asked:")] + fetched.map { Line("  ", "\($0.url): \($0.outcome)".visible) }
     }
 }
 

@@ -16,7 +16,8 @@ package struct StatusResponse: Sendable, Hashable {
         /// nextUpdate.
         case status(CertificateStatus, thisUpdate: Date, nextUpdate: Date?)
 
-        fileprivate var isRevocation: Bool {
+        /// Whether the response revokes the certificate.
+        var isRevocation: Bool {
             if case .status(.revoked, _, _) = self { true } else { false }
         }
     }
@@ -94,8 +95,8 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - date: The time of the verification.
     ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
     ///     response that revokes the certificate may be weaker.
-    ///   - lists: The revocation lists, which are searched for the responder's certificate; nil if there are none. If an
-    ///     unusable list may revoke it, the response can only revoke `certificate`.
+    ///   - lists: The revocation lists and the other responses, which are searched for the responder's certificate; nil
+    ///     if there are none. If an unusable list may revoke it, the response can only revoke `certificate`.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
@@ -127,19 +128,8 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
-        var doubt: String?
-        if let responder = unsafe responder {
-            if let fault = unsafe Self.fault(ofResponder: responder) { return .unusable(fault) }
-            if let lists, let certificate = unsafe Self.checkedResponder(responder) {
-                switch lists.status(of: certificate) {
-                case .notRevoked: break
-                case .revoked:
-                    return .unusable("its responder's certificate is revoked (\(certificate.subject))")
-                case .unknown(let reason):
-                    doubt = "a list that may revoke its responder is unusable: \(reason)"
-                }
-            }
-        }
+        let review = unsafe responder.map { unsafe Self.review($0, of: certificate, lists) }
+        if let fault = review?.fault { return .unusable(fault) }
         if let oid = unsafe answers.lazy.compactMap({ unsafe Self.unknownCriticalExtension(of: basic, $0) })
             .first
         {
@@ -150,7 +140,7 @@ package struct StatusResponse: Sendable, Hashable {
         let finding = findings.first(where: \.isRevocation) ?? findings[0]
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
         if case .status(.good, _, _) = finding,
-            let weakness = doubt ?? DigestStrength.weakness(ofDigest: digest, below: securityLevel)
+            let weakness = review?.doubt ?? DigestStrength.weakness(ofDigest: digest, below: securityLevel)
         {
             return .unusable(weakness)
         }
@@ -200,13 +190,32 @@ package struct StatusResponse: Sendable, Hashable {
             ? "the key usage of its responder lacks digitalSignature" : nil
     }
 
-    /// Returns the certificate of a responder that is looked up in the issuer's lists; nil if it is exempt.
+    /// Reviews the certificate of a responder. With a fault, the response cannot be used. With a doubt, it can only revoke
+    /// `certificate`.
     ///
-    /// The extension id-pkix-ocsp-nocheck exempts a responder while its certificate is valid (RFC 6960 4.2.2.2.1). If no
-    /// list covers the certificate of another responder, it is accepted; RFC 6960 leaves that open.
-    private static func checkedResponder(_ responder: OpaquePointer) -> Certificate? {
-        guard unsafe X509_get_ext_by_NID(responder, NID_id_pkix_OCSP_noCheck, -1) < 0 else { return nil }
-        return try? Certificate(der: unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) })
+    /// The extension id-pkix-ocsp-nocheck exempts a responder from the search for its revocation while its certificate is
+    /// valid (RFC 6960 4.2.2.2.1). If neither a list nor a response covers the certificate of another responder, it is
+    /// accepted; RFC 6960 leaves that open.
+    private static func review(
+        _ responder: OpaquePointer, of certificate: Certificate, _ lists: RevocationSearch?
+    ) -> (fault: String?, doubt: String?) {
+        if let fault = unsafe fault(ofResponder: responder) { return (fault, nil) }
+        let der = unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) }
+        guard let signer = try? Certificate(der: der) else {
+            return ("its responder's certificate cannot be decoded", nil)
+        }
+        // A stolen key would show that its own certificate is not revoked.
+        if signer.publicKey == certificate.publicKey {
+            return (nil, "it was signed with the key of the certificate itself")
+        }
+        guard let lists, unsafe X509_get_ext_by_NID(responder, NID_id_pkix_OCSP_noCheck, -1) < 0 else {
+            return (nil, nil)
+        }
+        return switch lists.status(of: signer) {
+        case .notRevoked: (nil, nil)
+        case .revoked: ("its responder's certificate is revoked (\(signer.subject))", nil)
+        case .unknown(let reason): (nil, "a list that may revoke its responder is unusable: \(reason)")
+        }
     }
 
     /// Returns the statuses of a certificate in a response (`OCSP_SINGLERESP`, owned by the response).

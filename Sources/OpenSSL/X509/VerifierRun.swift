@@ -120,6 +120,7 @@ struct VerifierRun {
         }
         unsafe readResults(of: context, observer, verifier, objects)
         discardForeignLists(input, objects)
+        discardListsOfOtherPoints(objects)
     }
 
     /// Stores the results of the verifier, which still owns the chain and the policies.
@@ -166,6 +167,24 @@ struct VerifierRun {
             let reason =
                 unsafe X509_verify_cert_error_string(code).map { unsafe String(cString: $0) } ?? ""
             problems.append(.init(code: code, reason: reason, depth: depth, subject: chain[depth].subject))
+        }
+    }
+
+    /// Replaces each lookup in a list of another distribution point with the error that the list has a different scope. A
+    /// revocation remains.
+    private mutating func discardListsOfOtherPoints(_ objects: VerificationObjects) {
+        for depth in chain.indices {
+            let lookups = consulted[depth] ?? []
+            let rest = lookups.filter {
+                $0.revocation != nil || !objects.isOfOtherPoint($0.list, than: chain[depth])
+            }
+            guard rest.count < lookups.count else { continue }
+            consulted[depth] = rest
+            problems.append(
+                .init(
+                    code: Int(X509_V_ERR_DIFFERENT_CRL_SCOPE),
+                    reason: "the list belongs to another distribution point", depth: depth,
+                    subject: chain[depth].subject))
         }
     }
 

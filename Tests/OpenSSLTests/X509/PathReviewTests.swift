@@ -84,7 +84,8 @@ struct PathReviewTests {
     func distributionPoints() {
         func points(_ count: Int, names: Int) -> [DistributionPoint] {
             (0..<count).map { _ in
-                DistributionPoint(urls: [], issuers: [], isForSomeReasons: false, nameCount: names)
+                DistributionPoint(
+                    urls: [], issuers: [], isForSomeReasons: false, hasName: true, nameCount: names)
             }
         }
         for (points, isTooMany) in [

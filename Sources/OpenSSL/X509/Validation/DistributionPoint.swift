@@ -8,6 +8,8 @@ package struct DistributionPoint: Sendable, Hashable {
     package let issuers: [DistinguishedName]
     /// Whether the list contains only revocations for certain reasons.
     package let isForSomeReasons: Bool
+    /// Whether the point has a name, such as a URL. Otherwise only ``issuers`` identify the list.
+    let hasName: Bool
     /// The number of names of any type in the point.
     let nameCount: Int
 
@@ -42,7 +44,7 @@ package struct DistributionPoint: Sendable, Hashable {
             let point = unsafe $0.assumingMemoryBound(to: DIST_POINT.self).pointee
             return unsafe DistributionPoint(
                 urls: urls(point.distpoint), issuers: directoryNames(point.CRLissuer),
-                isForSomeReasons: point.reasons != nil,
+                isForSomeReasons: point.reasons != nil, hasName: point.distpoint != nil,
                 nameCount: nameCount(point.distpoint) + OpenSSLASN1.elements(point.CRLissuer).count)
         }
     }
@@ -62,6 +64,12 @@ package struct DistributionPoint: Sendable, Hashable {
             if case .uniformResourceIdentifier(let url) = general { return url }
             return nil
         }
+    }
+
+    /// The directory names in a distribution point's full name.
+    static func directoryNames(_ name: UnsafeMutablePointer<DIST_POINT_NAME>?) -> [DistinguishedName] {
+        guard let name = unsafe name, unsafe name.pointee.type == 0 else { return [] }
+        return unsafe directoryNames(name.pointee.name.fullname)
     }
 
     /// The DER of a distribution point's name; empty for nil.

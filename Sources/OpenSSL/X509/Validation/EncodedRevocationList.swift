@@ -10,6 +10,8 @@ package final class EncodedRevocationList: Sendable {
     package struct Scope: Sendable, Hashable {
         /// The distribution point's URLs.
         package var urls: [String] = []
+        /// The distribution point's directory names.
+        package var directoryNames: [DistinguishedName] = []
         /// The DER of the distribution point's name, which may also be a directory name; empty if there is none.
         package var name: [UInt8] = []
         /// Whether the list covers only end-entity certificates.

@@ -297,7 +297,7 @@ struct PathReview {
         guard depth == 0 || !chain[depth].isSelfIssued else { return nil }
         for authority in chain.dropFirst(depth + 1).reversed() {
             guard let rejected = objects.rejectedName(of: chain[depth], under: authority) else { continue }
-            let problem = problem(CInt(rejected.code), "", depth)
+            let problem = problem(CInt(rejected.code), "constraints of this type are not supported", depth)
             return self.problem(
                 CInt(rejected.code), words(for: [rejected.name], problem, under: authority), depth)
         }

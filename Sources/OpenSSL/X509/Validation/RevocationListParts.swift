@@ -355,6 +355,7 @@ struct RevocationListParts {
         guard !isEmpty else { throw malformed("its issuing distribution point is empty") }
         return unsafe EncodedRevocationList.Scope(
             urls: DistributionPoint.urls(point.distpoint),
+            directoryNames: DistributionPoint.directoryNames(point.distpoint),
             name: DistributionPoint.encodedName(point.distpoint),
             isForUsersOnly: point.onlyuser > 0, isForAuthoritiesOnly: point.onlyCA > 0,
             isForAttributesOnly: point.onlyattr > 0,

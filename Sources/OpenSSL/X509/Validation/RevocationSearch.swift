@@ -2,7 +2,8 @@ internal import COpenSSL
 package import Foundation
 internal import KeySharing
 
-/// A search for certificates in all lists of a verification, also in those that OpenSSL does not consult.
+/// A search for certificates in all lists of a verification, also in those that OpenSSL does not consult. For signers
+/// outside the path, it also uses the OCSP responses.
 ///
 /// OpenSSL consults one complete list for each certificate, and sometimes a delta list. It prefers a list whose next
 /// update is not due, and a list that was signed with the key on the path. None of this must hide a revocation. A
@@ -27,12 +28,15 @@ package struct RevocationSearch {
     private let path: [Certificate]
     /// The certificates on and outside the path that may have signed a list, by name.
     private var signers: [NameMatchingKey: [Certificate]] = [:]
+    /// The OCSP responses, which can revoke the certificates outside the path.
+    private var responses: [StatusResponse]
+    private let securityLevel: Int?
     private let date: Date
     private let objects: VerificationObjects
 
     /// The status of a certificate in the lists.
     enum Status {
-        /// No list revokes the certificate. There may be no list that covers it.
+        /// Neither a list nor a response revokes the certificate. There may be no list that covers it.
         case notRevoked
         case revoked
         /// A list that may revoke the certificate is unusable; the text is the reason.
@@ -42,7 +46,8 @@ package struct RevocationSearch {
     /// Prepares a search in the lists of `material`.
     ///
     /// - Parameters:
-    ///   - material: The lists, and the certificates outside the path that may have signed them.
+    ///   - material: The lists, the certificates outside the path that may have signed them, and OCSP responses, which
+    ///     may revoke these certificates.
     ///   - path: The certificates of the path, leaf first.
     ///   - date: The time of the verification. Later lists are ignored.
     ///   - securityLevel: The minimum strength of the signatures of lists; nil for any.
@@ -59,7 +64,9 @@ package struct RevocationSearch {
         }
         lists = strong.filter { objects.defect(of: $0) == nil }
         unusableLists = strong.filter { objects.defect(of: $0) != nil }
+        responses = material.responses
         self.path = path
+        self.securityLevel = securityLevel
         self.date = date
         self.objects = objects
         // Lists of signers outside the path can revoke others of them.
@@ -75,14 +82,17 @@ package struct RevocationSearch {
         signers = Dictionary(grouping: path.dropFirst() + signing, by: \.subject.matchingKey)
     }
 
-    /// The candidates without those that a list revokes and those below them. Issuers must precede what they issued.
+    /// The candidates without those that a list or a response revokes and those below them. Issuers must precede what
+    /// they issued.
     private func unrevoked(_ candidates: [Certificate]) -> [Certificate] {
         candidates.reduce(into: []) { accepted, candidate in
             // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
             let isIncluded =
                 path.last.map { objects.isIssued($0, by: candidate) } ?? false
                 || (path.dropFirst() + accepted).contains { objects.isIssued(candidate, by: $0) }
-            if isIncluded, revocation(of: candidate) == nil { accepted.append(candidate) }
+            if isIncluded, revocation(of: candidate) == nil, !isRevokedByResponse(candidate, accepted) {
+                accepted.append(candidate)
+            }
         }
     }
 
@@ -155,9 +165,30 @@ package struct RevocationSearch {
         }
     }
 
+    /// Whether an OCSP response revokes a certificate outside the path. An authority of the path must have issued it, or
+    /// one of `others`. The response's own responder is looked up only in the lists, because two responders could
+    /// otherwise refer to each other.
+    private func isRevokedByResponse(_ certificate: Certificate, _ others: [Certificate]) -> Bool {
+        let responses = responses.filter { $0.mayBeAbout(certificate) }
+        guard !responses.isEmpty else { return false }
+        var lists = self
+        lists.responses = []
+        return (path.dropFirst() + others).contains { issuer in
+            objects.isIssued(certificate, by: issuer)
+                && responses.contains { response in
+                    response.finding(
+                        on: certificate, issuedBy: issuer, at: date, securityLevel: securityLevel,
+                        lists: lists, objects
+                    ).isRevocation
+                }
+        }
+    }
+
     /// The status of a list's signer or of an OCSP responder.
     func status(of certificate: Certificate) -> Status {
-        if revocation(of: certificate) != nil { return .revoked }
+        if revocation(of: certificate) != nil || isRevokedByResponse(certificate, otherSigners) {
+            return .revoked
+        }
         for list in unusableLists + weakLists.map(\.list) where objects.covers(list, certificate) {
             // A list that is older than the certificate cannot contain it.
             guard let defect = objects.defect(of: list), list.thisUpdate >= certificate.notBefore,

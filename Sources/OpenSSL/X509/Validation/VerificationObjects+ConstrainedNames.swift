@@ -59,12 +59,13 @@ extension VerificationObjects {
     ///
     /// OpenSSL does not find every such name:
     ///
-    /// - It compares a SmtpUTF8Mailbox only with hosts, and local parts with their quotation marks.
+    /// - It compares a SmtpUTF8Mailbox only with hosts, and local parts with their quotation marks. It ignores subtrees of
+    ///   SmtpUTF8Mailbox names, which RFC 9598 6 does not define.
     /// - It does not compare excluded hosts with the hosts that a wildcard matches, and ignores wildcards, malformed host
     ///   names and host names of one label in common names.
     /// - An excluded host with a final dot excludes nothing, because names have no final dot.
-    /// - An empty excluded subtree of addresses or URIs excludes nothing, nor does a subtree of URIs that is not a host,
-    ///   such as `http://evil.com`.
+    /// - An empty excluded subtree of addresses or URIs excludes nothing, nor does a malformed subtree of addresses, hosts
+    ///   or URIs, such as `http://evil.com`. Here, a malformed one excludes every name of its type.
     /// - In directory names, it ignores only the case of ASCII letters, and does not normalize other characters.
     func rejectedName(
         of certificate: Certificate, under authority: Certificate
@@ -77,11 +78,24 @@ extension VerificationObjects {
         if let name = excludedDirectoryName(of: certificate, constraints.excludedDirectories) {
             return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
         }
+        return rejectedAddress(of: certificate, constraints)
+    }
+
+    /// The first e-mail address of `certificate` that the constraints reject; nil if there is none.
+    private func rejectedAddress(
+        of certificate: Certificate, _ constraints: AuthorityConstraints
+    ) -> (name: GeneralName, code: Int)? {
         let excluded = constraints.excludedNames.compactMap(\.withoutFinalDots.mailSubtree)
         let permitted = constraints.permittedNames.compactMap(\.mailSubtree)
-        guard !excluded.isEmpty || !permitted.isEmpty else { return nil }
+        let excludesAll = constraints.excludedNames.contains(where: \.isMalformedMailSubtree)
+        let constrainsInternational = (constraints.excludedNames + constraints.permittedNames)
+            .contains(where: \.isInternationalAddress)
+        guard !excluded.isEmpty || !permitted.isEmpty || constrainsInternational else { return nil }
         for case (let name, let mailbox?) in mailAddresses(of: certificate) {
-            if excluded.contains(where: mailbox.isWithin) {
+            if constrainsInternational, name.isInternationalAddress {
+                return (name, Int(X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE))
+            }
+            if excludesAll || excluded.contains(where: mailbox.isWithin) {
                 return (name, Int(X509_V_ERR_EXCLUDED_VIOLATION))
             }
             if !permitted.isEmpty, !permitted.contains(where: mailbox.isWithin) {
@@ -129,22 +143,23 @@ extension VerificationObjects {
     }
 
     /// The first wildcard of `certificate` that matches one of the excluded hosts, or name below an excluded host with a
-    /// final dot; nil if there is none. An excluded subtree of URIs that is not a host excludes every URI.
+    /// final dot; nil if there is none. A malformed excluded subtree of host names or URIs excludes every name of its type.
     private func excludedHost(of certificate: Certificate, _ excluded: [GeneralName]) -> GeneralName? {
         let parents = Set(excluded.compactMap(\.withoutFinalDots.parentDomain))
         let dotted = excluded.filter { $0.withoutFinalDots != $0 }.map(\.withoutFinalDots)
-        let excludesURIs = excluded.contains(where: \.isMalformedURISubtree)
-        guard !parents.isEmpty || !dotted.isEmpty || excludesURIs else { return nil }
+        let malformed = Set(excluded.filter(\.isMalformedHostSubtree).map(\.kind))
+        guard !parents.isEmpty || !dotted.isEmpty || !malformed.isEmpty else { return nil }
         let domains = Set(dotted.filter { $0.kind == .dNSName }.compactMap(\.host))
         let hosts = Set(dotted.filter { $0.kind == .uniformResourceIdentifier }.compactMap(\.host))
         return (certificate.subjectAlternativeNames + Self.commonHosts(of: certificate)).first { name in
             switch name {
             case .dNSName(let text):
-                name.isWildcard && name.parentDomain.map(parents.contains) == true
+                malformed.contains(.dNSName)
+                    || name.isWildcard && name.parentDomain.map(parents.contains) == true
                     || !name.isMalformedHost
                         && GeneralName.isHost(text.lowercased(), within: domains, isDomain: true)
             case .uniformResourceIdentifier:
-                excludesURIs
+                malformed.contains(.uniformResourceIdentifier)
                     || name.hostOfURI.map { GeneralName.isHost($0, within: hosts, isDomain: false) } == true
             default: false
             }
@@ -328,11 +343,34 @@ extension GeneralName {
         }
     }
 
-    /// Whether the name, as an excluded subtree of URIs, is neither a host nor a domain with a dot in front (RFC 5280
-    /// 4.2.1.10); false for other names.
-    var isMalformedURISubtree: Bool {
-        guard case .uniformResourceIdentifier(let text) = withoutFinalDots else { return false }
-        return !Self.isHost(text.hasPrefix(".") ? text.dropFirst() : text[...])
+    /// Whether the name, as an excluded subtree of host names or URIs, is neither a host nor a domain with a dot in front
+    /// (RFC 5280 4.2.1.10); false for other names. An empty subtree of host names contains every host.
+    var isMalformedHostSubtree: Bool {
+        switch withoutFinalDots {
+        case .dNSName(let text): !text.isEmpty && !Self.isHostOrDomain(text[...])
+        case .uniformResourceIdentifier(let text): !Self.isHostOrDomain(text[...])
+        default: false
+        }
+    }
+
+    /// Whether the name, as an excluded subtree of e-mail addresses, is neither an address, nor a host, nor a domain with a
+    /// dot in front (RFC 5280 4.2.1.10); false for other names. An empty subtree contains every address.
+    var isMalformedMailSubtree: Bool {
+        let subtree = withoutFinalDots
+        guard let text = subtree.mailSubtree, !text.isEmpty else { return false }
+        guard let at = text.lastIndex(of: "@") else { return !Self.isHostOrDomain(text[...]) }
+        // OpenSSL accepts an empty local part, which stands for all addresses of the host.
+        return at > text.startIndex && (subtree.mailbox == nil || text.lowercased().hasPrefix("mailto:"))
+    }
+
+    /// Whether a text is a host, or a domain with a dot in front.
+    private static func isHostOrDomain(_ text: Substring) -> Bool {
+        isHost(text.hasPrefix(".") ? text.dropFirst() : text)
+    }
+
+    /// Whether the name is an e-mail address of the type SmtpUTF8Mailbox (RFC 9598 3).
+    var isInternationalAddress: Bool {
+        if case .otherName(OID.smtpUTF8Mailbox, _) = self { true } else { false }
     }
 
     /// The distinguished name; nil for other names.

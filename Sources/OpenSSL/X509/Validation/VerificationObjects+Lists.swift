@@ -47,9 +47,10 @@ extension VerificationObjects {
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
     /// verifies the signature, and would not try another one afterwards.
     ///
-    /// A list is removed if no known certificate of its issuer signed it; and if only a certificate outside the path
-    /// signed it, but one on the path signed a current list with the same scope. Revocations in removed lists that are
-    /// authentic can be found afterwards.
+    /// A list is removed if no known certificate of its issuer signed it; if only a certificate outside the path signed
+    /// it, but one on the path signed a current list with the same scope; and if it belongs to another distribution point
+    /// than those of each certificate of its issuer. Revocations in removed lists that are authentic can be found
+    /// afterwards.
     func withoutForgeries(_ input: VerifierRun.Input) -> [EncodedRevocationList] {
         let path = Dictionary(grouping: input.path, by: \.subject.matchingKey)
         let untrusted = Dictionary(grouping: input.untrusted, by: \.subject.matchingKey)
@@ -73,6 +74,7 @@ extension VerificationObjects {
         // Of several delta lists, OpenSSL consults the first one, whatever its date.
         return input.lists.filter { list in
             !removed.contains(ObjectIdentifier(list)) && !(list.isDelta && list.thisUpdate > input.date)
+                && !isOfOtherPoints(list, than: input.path)
         }.sorted { $0.isNewer(than: $1) }
     }
 }
@@ -121,6 +123,29 @@ extension VerificationObjects {
         let keys = names.map(\.matchingKey)
         signerKeys[certificate] = keys
         return keys
+    }
+
+    /// Whether a list belongs to other distribution points than those of each certificate in `path` whose revocations its
+    /// issuer signs.
+    private func isOfOtherPoints(_ list: EncodedRevocationList, than path: [Certificate]) -> Bool {
+        let covered = path.filter { listSignerKeys(of: $0).contains(list.issuerKey) }
+        return !covered.isEmpty && covered.allSatisfy { isOfOtherPoint(list, than: $0) }
+    }
+
+    /// Whether a list belongs to another distribution point than those of a certificate.
+    ///
+    /// If a point has no name, a name of the list must be that of a signer in the point (RFC 5280 6.3.3 (b)(2)(i)), but
+    /// OpenSSL accepts every list for such a point. OpenSSL compares all other names correctly; here, only URLs are.
+    func isOfOtherPoint(_ list: EncodedRevocationList, than certificate: Certificate) -> Bool {
+        guard let scope = list.scope, !scope.name.isEmpty else { return false }
+        let points = distributionPoints(of: certificate)
+        let names = Set(scope.directoryNames.map(\.matchingKey))
+        return points.contains { !$0.hasName }
+            && !points.contains { point in
+                guard point.hasName else { return !names.isDisjoint(with: point.issuers.map(\.matchingKey)) }
+                return point.urls.isEmpty || scope.urls.isEmpty || !names.isEmpty
+                    || !Set(point.urls).isDisjoint(with: scope.urls)
+            }
     }
 
     /// Whether a list is of an issuer of the certificate's revocations and has a scope that includes the certificate.

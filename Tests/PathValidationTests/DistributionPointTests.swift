@@ -1,0 +1,69 @@
+import Foundation
+import OpenSSL
+import PathValidation
+import Testing
+
+@Suite("Lists of other distribution points", .timeLimit(.minutes(10)))
+struct DistributionPointTests: RevocationListSuite {
+    let root: TestAuthority
+    let leaf: Certificate
+    private let authority: TestAuthority
+    private let signer: TestAuthority
+
+    init() throws {
+        root = try TestAuthority.root("Root")
+        signer = try root.authority("Signer of Lists", serial: [5])
+        let point = EncodedExtension.listSigner(signer.certificate.subject)
+        authority = try root.authority("Authority", serial: [6])
+        leaf = try authority.leaf { $0.extensions = [point] }
+    }
+
+    private func outcomes(
+        _ lists: EncodedRevocationList..., below authority: TestAuthority? = nil, of leaf: Certificate? = nil
+    ) throws -> Set<Verification.Outcome> {
+        outcomes([try root.list()] + lists, leaf, untrusted: [authority ?? self.authority, signer])
+    }
+
+    @Test("A point without a name matches only lists that are named after the signer, or not at all")
+    func names() throws {
+        #expect(try outcomes(try signer.list([], [EncodedExtension.indirect])) == [.passed])
+        let own = EncodedExtension.indirectPoint(signer.certificate.subject)
+        #expect(try outcomes(try signer.list([], [own])) == [.passed])
+        for other in [
+            EncodedExtension.indirectPoint("http://x/b"),
+            EncodedExtension.indirectPoint(root.certificate.subject),
+        ] {
+            #expect(try outcomes(try signer.list([], [other])) == [.unsettled])
+        }
+    }
+
+    @Test("A newer list of another point does not replace the right list")
+    func newer() throws {
+        let other = try signer.list(
+            number: [2], thisUpdate: TestAuthority.start + 60, [EncodedExtension.indirectPoint("http://x/b")])
+        let right = try signer.list([], [EncodedExtension.indirect])
+        #expect(try outcomes(right, other) == [.passed])
+    }
+
+    @Test("A list of another point still revokes the certificate")
+    func revocation() throws {
+        let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]
+        let list = try signer.list(entries, [EncodedExtension.indirectPoint("http://x/b")])
+        #expect(try outcomes(list) == [.failed])
+    }
+
+    @Test("A list of the point of an authority settles nothing about a leaf with another point")
+    func severalPoints() throws {
+        let signerName = signer.certificate.subject
+        let authority = try root.authority("Authority", serial: [6]) {
+            $0.extensions = [EncodedExtension.listSigner(signerName, at: "http://x/b")]
+        }
+        let list = try signer.list([], [EncodedExtension.indirectPoint("http://x/b")])
+        let unnamed = try authority.leaf { $0.extensions = [EncodedExtension.listSigner(signerName)] }
+        #expect(try outcomes(list, below: authority, of: unnamed) == [.unsettled])
+        let named = try authority.leaf {
+            $0.extensions = [EncodedExtension.listSigner(signerName, at: "http://x/b")]
+        }
+        #expect(try outcomes(list, below: authority, of: named) == [.passed])
+    }
+}
