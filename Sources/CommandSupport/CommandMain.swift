@@ -7,8 +7,8 @@ internal import Glibc
 package protocol RootCommand: AsyncParsableCommand {}
 
 extension RootCommand {
-    /// Parses the process arguments, runs the subcommand, converts the result or the error into output and an exit
-    /// code, and ends the process.
+    /// Checks and parses the process arguments, runs the subcommand, converts the result or the error into output and
+    /// an exit code, and ends the process.
     package static func main() async {
         // Without this, SIGPIPE would end the process when the reader of its output closes the pipe. Now the write
         // fails instead.
@@ -21,6 +21,7 @@ extension RootCommand {
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
+            try InvocationText.requireUTF8()
             var command = try await asyncParseAsRoot(arguments)
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

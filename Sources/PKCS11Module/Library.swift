@@ -64,7 +64,9 @@ final class Library: Sendable {
             state.types = Catalogue.environmentTypes
         }
         log.configure()
-        client.setPath(ProviderPlace.socketPath())
+        let invalid = ProviderPlace.invalidVariable
+        if let invalid { log.remark("the environment variable \(invalid) is not UTF-8") }
+        client.setPath(invalid == nil ? ProviderPlace.socketPath() : nil)
     }
 
     /// Finalizes the module in this process.

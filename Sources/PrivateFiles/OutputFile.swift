@@ -158,13 +158,19 @@ package enum OutputFile {
     }
 
     /// Returns the target of a symbolic link (readlink(2)).
+    ///
+    /// - Throws: `FileError.Code.inputOutput`, with EILSEQ if the target is not UTF-8.
     private static func link(_ path: String) throws(FileError) -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
         guard count > 0 else {
             throw .inputOutput("cannot follow the symbolic link", path, errno: count == 0 ? ENOENT : errno)
         }
-        return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let bytes = buffer.prefix(count).map(UInt8.init(bitPattern:))
+        guard let target = String(validating: bytes, as: UTF8.self) else {
+            throw .inputOutput("cannot follow the symbolic link", path, errno: EILSEQ)
+        }
+        return target
     }
 
     /// Returns whether a folder is in the proc file system. Links in that file system lead to open files and not to

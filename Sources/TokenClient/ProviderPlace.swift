@@ -10,7 +10,7 @@ package enum ProviderPlace {
     /// Finds the socket's path.
     ///
     /// - Parameter environment: Returns the value of an environment variable; nil if it is not set.
-    /// - Returns: The path; nil if the device does not exist, or if the path is too long.
+    /// - Returns: The path; nil if the device does not exist, or if the path is too long or not UTF-8.
     package static func socketPath(_ environment: (String) -> String? = Self.environment) -> String? {
         if let socket = environment("KEYSHARE_SOCKET") { return fitting(socket) }
         guard let folder = deviceFolder(environment).flatMap(resolved) else { return nil }
@@ -31,12 +31,28 @@ package enum ProviderPlace {
         return fitting(runtime + "/keyshare/" + name + ".sock")
     }
 
-    /// The value of an environment variable; nil if it is unset or empty, or if the program has more privileges than
-    /// its caller (secure_getenv(3)).
+    /// The value of an environment variable; nil if it is unset, empty or not UTF-8, or if the program has more
+    /// privileges than its caller (secure_getenv(3)).
     package static func environment(_ name: String) -> String? {
-        guard let value = unsafe clinux_secure_environment(name) else { return nil }
-        let text = unsafe String(cString: value)
+        guard let value = unsafe clinux_secure_environment(name),
+            let text = unsafe String(validatingCString: value)
+        else { return nil }
         return text.isEmpty ? nil : text
+    }
+
+    /// The environment variables that the PKCS #11 module reads.
+    package static let variables = [
+        "KEYSHARE_DEVICE", "KEYSHARE_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "HOME",
+        "KEYSHARE_PKCS11_LOG", "KEYSHARE_PKCS11_SLOTS", "KEYSHARE_PKCS11_TYPES",
+    ]
+
+    /// The first variable in ``variables`` that is not UTF-8; nil if there is none. The module must not treat it as
+    /// unset, because it would then find another device.
+    package static var invalidVariable: String? {
+        variables.first { name in
+            guard let value = unsafe clinux_secure_environment(name) else { return false }
+            return unsafe String(validatingCString: value) == nil
+        }
     }
 
     private static func deviceFolder(_ environment: (String) -> String?) -> String? {
@@ -62,14 +78,14 @@ package enum ProviderPlace {
                 unsafe getpwuid_r(geteuid(), &entry, start, buffer.count, &found) == 0, unsafe found != nil,
                 let home = unsafe entry.pw_dir
             else { return nil }
-            return unsafe String(cString: home)
+            return unsafe String(validatingCString: home)
         }
     }
 
     private static func resolved(_ folder: String) -> String? {
         guard let path = unsafe realpath(folder, nil) else { return nil }
         defer { unsafe free(path) }
-        return unsafe String(cString: path)
+        return unsafe String(validatingCString: path)
     }
 
     private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }

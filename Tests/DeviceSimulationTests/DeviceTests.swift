@@ -53,6 +53,16 @@ struct DeviceTests {
         }
     }
 
+    @Test("A device below a link whose target is not UTF-8 cannot be opened")
+    func invalidTarget() throws {
+        try scratch.shell(
+            #"mkdir -m 700 "$(printf 'o\377')" "$(printf 'o\357\277\275')"; ln -s "$(printf 'o\377')" link"#)
+        #expect(throws: FileError(.inputOutput(EILSEQ), path: "", "")) {
+            try Device(folder: scratch.path("link/device"))
+        }
+        #expect(try scratch.names(scratch.path("o\u{FFFD}")).isEmpty)
+    }
+
     @Test("A folder that is accessible to other users and contains other files is not changed")
     func otherThings() throws {
         let path = scratch.path("open")

@@ -145,6 +145,37 @@ struct PKCS11ModuleTests {
         #expect(run.status == 0, "\(run.output)")
     }
 
+    /// Initializes the module after setting a variable to the path of `link`, in which the last character is a byte that
+    /// is not UTF-8. Prints the return codes and the number of slots with a token.
+    private static let invalidVariable = """
+        import ctypes, os, sys
+        module, name, link = sys.argv[1:]
+        os.environb[name.encode()] = os.fsencode(link)[:-3] + b"\\xff"
+        library, count = ctypes.CDLL(module), ctypes.c_ulong(9)
+        print(library.C_Initialize(None), library.C_GetSlotList(1, None, ctypes.byref(count)), count.value)
+        """
+
+    @Test("A variable that is not UTF-8 leads to no token, even if a device with a similar path exists")
+    func invalidVariables() async throws {
+        try await simulation.serve()
+        let link = simulation.scratch.path("dev\u{FFFD}")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: simulation.device)
+        let names = [
+            "KEYSHARE_DEVICE", "KEYSHARE_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "HOME",
+            "KEYSHARE_PKCS11_LOG", "KEYSHARE_PKCS11_SLOTS", "KEYSHARE_PKCS11_TYPES", "UNRELATED",
+        ]
+        for name in names {
+            let run = try await SecondClient.python(
+                ["-c", Self.invalidVariable, BuiltCommand.pkcs11Module, name, link],
+                environment: ["KEYSHARE_DEVICE": simulation.device, "KEYSHARE_PKCS11_LOG": "stderr"])
+            let isRead = name != "UNRELATED"
+            #expect(run.output.contains(isRead ? "0 0 0\n" : "0 0 1\n"), "\(name): \(run.output)")
+            let isLogged = run.output.contains("note: the environment variable \(name) is not UTF-8")
+            // Without a log, nothing can be logged.
+            #expect(isLogged == (isRead && name != "KEYSHARE_PKCS11_LOG"), "\(name): \(run.output)")
+        }
+    }
+
     @Test("The module links only the C library and exports only PKCS #11 functions")
     func symbols() throws {
         let module = try Data(contentsOf: URL(fileURLWithPath: BuiltCommand.pkcs11Module))

@@ -54,6 +54,16 @@ struct OutputFileTests {
         #expect(!FileManager.default.fileExists(atPath: scratch.path("none")))
     }
 
+    @Test("A link whose target is not UTF-8 is not followed, and a file with a similar name is not replaced")
+    func invalidTarget() throws {
+        try scratch.shell(#"printf kept >"$(printf 'o\357\277\275')"; ln -s "$(printf 'o\377')" link"#)
+        #expect(throws: FileError(.inputOutput(EILSEQ), path: "", "")) {
+            try OutputFile.write([3], to: scratch.path("link"))
+        }
+        #expect(try scratch.read("o\u{FFFD}") == Array("kept".utf8))
+        #expect(try scratch.names(scratch.path) == ["errors", "link", "o\u{FFFD}", "shared"])
+    }
+
     @Test(
         "Links of the folder's owner are followed, and so are links in a folder that no other user can write to",
         .enabled(if: geteuid() == 0, "only root can make another user's files"))

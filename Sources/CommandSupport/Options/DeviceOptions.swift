@@ -96,7 +96,8 @@ package struct DeviceOptions: ParsableArguments {
         return data + "/keyshare"
     }
 
-    /// Returns the value of an environment variable; nil if it is unset or empty.
+    /// Returns the value of an environment variable; nil if it is unset or empty. The variable must be in
+    /// ``InvocationText/variables``, because invalid UTF-8 would become another value here.
     static func environment(_ name: String) -> String? {
         // ProcessInfo is not used, because it creates a dictionary of all variables each time.
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }

@@ -56,7 +56,11 @@ package struct Device: KeychainHost, Hashable {
             throw .inputOutput("cannot resolve", folder, errno: errno)
         }
         defer { unsafe free(resolved) }
-        self.folder = unsafe String(cString: resolved)
+        // The target of a symbolic link can be any bytes.
+        guard let path = unsafe String(validatingCString: resolved) else {
+            throw .inputOutput("cannot resolve", folder, errno: EILSEQ)
+        }
+        self.folder = path
     }
 
     /// Returns the path of one of the device's sockets. The socket is in the device's folder. If that path does not fit
