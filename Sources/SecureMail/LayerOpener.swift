@@ -75,30 +75,38 @@ struct LayerOpener {
         return .signed(reports, certificates: signature.certificates, lists: signature.lists)
     }
 
+    /// Decrypts a message with the first private key that opens it, or else with the password or shared key.
+    ///
+    /// A sender can make one recipient unusable, by mistake or with a new method, so the others are tried as well. The
+    /// error does not depend on the recipient that failed.
     private func decrypt(
         _ structure: CMSStructure, _ ciphertext: UnnamedFile
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         let envelope = try CMSEnvelope(structure)
-        for recipient in envelope.recipients {
+        var failure: CMSError?
+        var tried: Set<CMSRecipient> = []
+        for recipient in envelope.recipients where !tried.contains(recipient) {
             guard let found = try keys(recipient) else { continue }
-            let type = found.certificate.publicKey.type
-            if [.x25519, .x448].contains(type) {
-                throw CMSError(
-                    .unsupported(oid: ""),
-                    "the message is encrypted for a key of type \(type.name), which OpenSSL 3.0 does not implement for messages"
-                )
+            if let obstacle = Self.obstacle(recipient, found.certificate) {
+                failure = failure ?? CMSError(.unsupported(oid: ""), obstacle)
+                continue
             }
-            let plaintext = try UnnamedFile(in: scratch)
-            try withExtendedLifetime(ciphertext) {
-                unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
-                    unsafe try plaintext.write($0)
-                }
+            guard tried.count < CMSLimits.heldRecipients else { break }
+            tried.insert(recipient)
+            do {
+                return try decrypt(envelope, ciphertext, as: recipient, with: found)
+            } catch let error as CMSError where error.code == .altered {
+                failure = error
             }
-            let layer = MessageProtection.encrypted(
-                envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
-            return (layer, plaintext)
         }
-        if let secret, let opened = try decrypt(envelope, ciphertext, withSecret: secret) { return opened }
+        if let secret {
+            do {
+                if let opened = try decrypt(envelope, ciphertext, withSecret: secret) { return opened }
+            } catch let error as CMSError {
+                throw failure ?? error
+            }
+        }
+        if let failure { throw failure }
         let names = envelope.recipients.prefix(3).map(\.name).joined(separator: ", ")
         let more = envelope.recipients.count > 3 ? " and \(envelope.recipients.count - 3) others" : ""
         throw CMSError(
@@ -109,6 +117,40 @@ struct LayerOpener {
             recipients: envelope.recipients)
     }
 
+    /// The reason why a message cannot be opened for a recipient, although the key is available, as a clause that begins
+    /// with its subject; nil if it can be tried.
+    private static func obstacle(_ recipient: CMSRecipient, _ certificate: Certificate) -> String? {
+        let type = certificate.publicKey.type
+        if [.x25519, .x448].contains(type) {
+            return
+                "the message is encrypted for a key of type \(type.name), which OpenSSL 3.0 does not implement for messages"
+        }
+        guard recipient.method == .other else { return nil }
+        let method = recipient.keyEncryption ?? "an unknown algorithm"
+        return
+            "the key of the content is encrypted with \(method), which OpenSSL 3.0 does not implement for messages"
+    }
+
+    /// Decrypts a message with the private key of a recipient.
+    ///
+    /// - Throws: The errors of `CMSEnvelope`; `FileError`.
+    private func decrypt(
+        _ envelope: CMSEnvelope, _ ciphertext: UnnamedFile, as recipient: CMSRecipient,
+        with found: (certificate: Certificate, key: PrivateKey)
+    ) throws -> (protection: MessageProtection, content: UnnamedFile) {
+        let plaintext = try UnnamedFile(in: scratch)
+        // An earlier attempt may have read the file.
+        try ciphertext.rewind()
+        try withExtendedLifetime(ciphertext) {
+            unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
+                unsafe try plaintext.write($0)
+            }
+        }
+        let layer = MessageProtection.encrypted(
+            envelope.cipher, recipient, recipients: envelope.recipients, openedBy: found.certificate)
+        return (layer, plaintext)
+    }
+
     /// Decrypts a message with a password or a shared key; returns nil if no recipient has one.
     ///
     /// - Throws: The error for the last recipient, if the secret opens the message for none.
@@ -116,6 +158,7 @@ struct LayerOpener {
         _ envelope: CMSEnvelope, _ ciphertext: UnnamedFile, withSecret secret: SecretBytes
     ) throws -> (protection: MessageProtection, content: UnnamedFile)? {
         let plaintext = try UnnamedFile(in: scratch)
+        try ciphertext.rewind()
         let recipient = try withExtendedLifetime(ciphertext) {
             unsafe try envelope.decrypt(ciphertext.descriptor, withSecret: secret, work: work) {
                 unsafe try plaintext.write($0)

@@ -54,6 +54,25 @@ struct IdentityValidatorTests {
         #expect(!report.isValid && report.hasFailed)
     }
 
+    @Test("A private key with the public half of another key fails the key check, also in a file")
+    func copiedPublicHalf() async throws {
+        let (identity, other) = (try TestIdentity("a"), try TestIdentity("b"))
+        var encoded = try other.privateKey.pkcs8().withTransientArray { Array($0) }
+        let place = try #require(encoded.firstRange(of: other.privateKey.publicKey.keyOctets))
+        encoded.replaceSubrange(place, with: identity.privateKey.publicKey.keyOctets)
+        let forged = try PrivateKey(pkcs8: SecretBytes(encoded))
+        #expect(forged.matches(identity.certificate))
+        let report = await validator(trusting: [identity.certificate]).validate(
+            ValidationSubject(certificate: identity.certificate, privateKey: .success(forged)))
+        #expect(outcomes(report, "key match", "chain") == [.failed, .passed])
+        let file = try PKCS12.create(
+            privateKey: forged, certificate: identity.certificate, chain: [], friendlyName: "test",
+            password: SecretBytes(utf8: "password"), profile: .modern)
+        let contents = try PKCS12.read(file, password: .text(SecretBytes(utf8: "password")))
+        let subjects = ValidationSubject.all(in: contents)
+        #expect(try subjects.map { try $0.keyMatches?.get() } == [false])
+    }
+
     @Test("An identity whose private key cannot be read skips the key check and is not valid")
     func unreadableKey() async throws {
         let identity = try TestIdentity("a")
@@ -167,5 +186,6 @@ struct IdentityValidatorTests {
         let subjects = ValidationSubject.all(in: contents)
         #expect(subjects.map(\.certificate.label) == [identity.certificate.label])
         #expect(subjects.first?.intermediates.map(\.label) == [authority.certificate.label])
+        #expect(try subjects.first?.keyMatches?.get() == true)
     }
 }

@@ -67,6 +67,35 @@ struct MessageAlgorithmTests: MailSuite {
         }
     }
 
+    @Test("A signature whose digest the message does not declare is not reported as an alteration")
+    func undeclaredDigest() throws {
+        var message = try sign(["-newkey ec -pkeyopt ec_paramgen_curve:P-256"])
+        // The first identifier, in digestAlgorithms, becomes that of SHA-512 (2.16.840.1.101.3.4.2.3).
+        let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+        message[try #require(message.firstRange(of: sha256)).upperBound - 1] = 0x03
+        let report = try #require(try reports(message).first)
+        #expect(
+            report.outcome
+                == .unsupported(
+                    reason:
+                        "the digest of the signer, sha256, is missing from digestAlgorithms (RFC 5652, 5.1)"))
+    }
+
+    @Test("A signature of other content than data is not accepted, and the reason names the type")
+    func contentType() throws {
+        let report = try #require(
+            try reports(
+                try sign(
+                    ["-newkey ec -pkeyopt ec_paramgen_curve:P-256"],
+                    "-econtent_type 1.2.840.113549.1.9.16.1.4")
+            ).first)
+        #expect(
+            report.outcome
+                == .unsuitableAttributes(
+                    reason:
+                        "the content has the type id-smime-ct-TSTInfo instead of id-data (RFC 8551, 2.4.1)"))
+    }
+
     @Test(
         "RSA-PSS signatures verify with unrestricted keys and with keys that are restricted to PSS",
         arguments: ["-newkey rsa:2048", "-newkey rsa-pss -pkeyopt rsa_keygen_bits:2048"])

@@ -113,7 +113,7 @@ package final class MessageValidator {
     private func time(of report: CMSSignerReport) -> (Date, ValidationReport.Check) {
         let name = "signing time"
         let signed = report.outcome == .sound ? report.signingTime : nil
-        let text = signed?.ISO8601Format() ?? "the signature contains none"
+        let text = signed?.ISO8601Format() ?? Self.reasonWithoutTime(report)
         if let date {
             return (date, .init(name: name, outcome: .notChecked, explanation: text + "; validated at --at"))
         }
@@ -128,6 +128,16 @@ package final class MessageValidator {
             return (now, .init(name: name, outcome: .failed, explanation: text + " is in the future"))
         }
         return (signed, .init(name: name, outcome: .passed, explanation: text + ", as the signer claims"))
+    }
+
+    /// The reason why a signature has no signing time that can be used.
+    private static func reasonWithoutTime(_ report: CMSSignerReport) -> String {
+        guard report.hasSigningTime else { return "the signature contains none" }
+        return switch report.outcome {
+        case .sound: "the signing time cannot be read (RFC 5652, 11.3)"
+        case .mismatch, .unsuitableAttributes: "not used, because the signature is not valid"
+        case .missingCertificate, .unsupported: "not used, because the signature was not verified"
+        }
     }
 
     /// Whether the searches for the message have taken too long, so that no other is begun.

@@ -103,7 +103,7 @@ package final class IdentityValidator {
             explanation =
                 matches
                 ? "the private key belongs to the certificate"
-                : "the private key belongs to another certificate"
+                : "the private key does not belong to the certificate"
             failure = nil
         } catch {
             (outcome, explanation, failure) = (.notChecked, "\(error)", error)

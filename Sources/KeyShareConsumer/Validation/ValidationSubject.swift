@@ -12,13 +12,20 @@ package struct ValidationSubject: Sendable {
     package let intermediates: [Certificate]
 
     /// Creates a subject from a certificate and its private key. The key is nil if there is none.
+    ///
+    /// The public half of a key can be copied from anyone's certificate, so the private half must also belong to it.
     package init(
         certificate: Certificate, privateKey: Result<PrivateKey, any Error>?,
         intermediates: [Certificate] = []
     ) {
         self.init(
             certificate: certificate,
-            keyMatches: privateKey.map { key in Result { try key.get().matches(certificate) } },
+            keyMatches: privateKey.map { key in
+                Result {
+                    let loaded = try key.get()
+                    return loaded.matches(certificate) && loaded.isConsistent
+                }
+            },
             intermediates: intermediates)
     }
 
@@ -40,16 +47,15 @@ package struct ValidationSubject: Sendable {
     }
 
     /// The subjects in a PKCS #12 file: its identities, and any certificates that a key identifies by localKeyID
-    /// although they belong to another key. The latter fail the key check.
+    /// although they belong to another key, or whose public half a key has copied. The latter fail the key check.
     package static func all(in contents: PKCS12Contents) -> [ValidationSubject] {
+        // The reader has already checked both halves of each key, and limited the time that this takes.
         let pairs =
-            contents.identities.map { ($0.certificate, $0.privateKey) }
-            + contents.mismatchedKeys.flatMap { key in
-                key.namedCertificates.map { ($0, key.privateKey) }
-            }
-        return pairs.map { certificate, key in
+            contents.identities.map { ($0.certificate, true) }
+            + contents.mismatchedKeys.flatMap { key in key.namedCertificates.map { ($0, false) } }
+        return pairs.map { certificate, isMatch in
             ValidationSubject(
-                certificate: certificate, privateKey: .success(key), intermediates: contents.certificates)
+                certificate: certificate, keyMatches: .success(isMatch), intermediates: contents.certificates)
         }
     }
 

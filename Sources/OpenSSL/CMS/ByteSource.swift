@@ -33,6 +33,8 @@ package enum CMSLimits {
     package static let digests = 8
     /// The maximum number of different recipients for which a password or a shared key is tried.
     package static let secretRecipients = 64
+    /// The maximum number of different recipients whose private keys are tried.
+    package static let heldRecipients = 8
     /// The maximum number of entries for the same recipient with which decryption is tried.
     package static let entriesOfRecipient = 16
     /// The minimum length of an AES-GCM tag, in bytes (RFC 5084, 3.2, allows 12 to 16).

@@ -22,7 +22,7 @@ package struct CMSEnvelope: Sendable {
     /// Reads the cipher and the recipients of an encrypted message. No key is needed.
     ///
     /// - Throws: `CMSError`: `.malformed`, also for a message that is not encrypted or has no content; `.unsupported`
-    ///   for a cipher that `ContentCipher` does not list.
+    ///   for a cipher that `ContentCipher` does not list, and for authenticated attributes (RFC 5083, 2.2).
     package init(_ structure: CMSStructure) throws {
         guard structure.kind != .signedData, let oid = structure.contentEncryption else {
             throw CMSError(.malformed, "the message is not encrypted")
@@ -39,6 +39,7 @@ package struct CMSEnvelope: Sendable {
             throw CMSError(
                 .malformed, "the cipher \(cipher.rawValue) is not allowed in a message of this type")
         }
+        try structure.authentication?.check(oid: oid)
         self.cipher = cipher
         self.structure = structure
         recipients = unsafe try structure.withMessage(in: .withoutProviders) { message in

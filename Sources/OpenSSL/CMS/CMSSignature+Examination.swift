@@ -39,8 +39,8 @@ extension CMSSignature {
             return try signers.map { signer in
                 let mayMatch = !isAttributes || signer.hasSignedAttributes
                 return unsafe try Self.report(
-                    on: signer, mayMatch ? digests : nil, failure, contentType: contentType,
-                    securityLevel: level)
+                    on: signer, mayMatch ? digests : nil, failure, declared: structure.digestAlgorithms,
+                    contentType: contentType, securityLevel: level)
             }
         }
     }
@@ -64,15 +64,22 @@ extension CMSSignature {
 
     private static func report(
         on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError?,
-        contentType: OpaquePointer?, securityLevel: Int
+        declared: Set<String>, contentType: OpaquePointer?, securityLevel: Int
     ) throws -> CMSSignerReport {
         let certificate = try signer.certificate
         let (digest, signature) = signer.algorithms
         var cause: OpenSSLError?
         var outcome = outcome(of: signer, certificate, digest)
         if outcome == .sound {
-            if let digests = unsafe digests {
-                outcome = unsafe signer.verify(digests) ? .sound : .mismatch
+            if let digests = unsafe digests, unsafe signer.verify(digests) {
+                outcome = .sound
+            } else if !declared.contains(signer.algorithmIdentifiers.digest) {
+                // OpenSSL computes only the digests that the message declares.
+                outcome = .unsupported(
+                    reason:
+                        "the digest of the signer, \(digest), is missing from digestAlgorithms (RFC 5652, 5.1)"
+                )
+                cause = failure
             } else if let failure {
                 outcome = .unsupported(
                     reason: "OpenSSL does not implement a digest that the message declares")
@@ -89,7 +96,8 @@ extension CMSSignature {
         return CMSSignerReport(
             outcome: outcome, certificate: certificate, signerName: signer.signerName, digest: digest,
             signatureAlgorithm: signature, signingTime: signer.signingTime,
-            capabilities: signer.capabilities, hasSignedAttributes: signer.hasSignedAttributes,
+            hasSigningTime: signer.hasSigningTime, capabilities: signer.capabilities,
+            hasSignedAttributes: signer.hasSignedAttributes,
             weakness: certificate.flatMap { signer.weakness($0.publicKey, below: securityLevel) },
             cause: cause)
     }

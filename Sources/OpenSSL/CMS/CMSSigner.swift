@@ -101,6 +101,9 @@ package struct CMSSigner: Sendable, Hashable {
         return nil
     }
 
+    /// Whether the signature contains the signingTime attribute, even if it cannot be read.
+    var hasSigningTime: Bool { unsafe CMS_signed_get_attr_by_NID(info, NID_pkcs9_signingTime, -1) >= 0 }
+
     /// The algorithms in the SMIMECapabilities attribute (RFC 8551, 2.5.2), in order; empty if it is absent.
     var capabilities: [String] {
         guard let value = unsafe attribute(NID_SMIMECapabilities, V_ASN1_SEQUENCE) else { return [] }
@@ -159,6 +162,11 @@ package struct CMSSigner: Sendable, Hashable {
         let attribute = unsafe attribute(NID_pkcs9_contentType, V_ASN1_OBJECT).map { OpaquePointer($0) }
         guard let attribute = unsafe attribute, unsafe OBJ_cmp(attribute, contentType) == 0 else {
             return "the content-type attribute does not match the type of the content (RFC 5652, 11.1)"
+        }
+        // Another type, such as a time stamp or a receipt, is not the body of a message, although its signature matches.
+        guard unsafe OBJ_obj2nid(contentType) == NID_pkcs7_data else {
+            let name = ObjectIdentifierName.name(of: unsafe OpenSSLASN1.dotted(contentType))
+            return "the content has the type \(name) instead of id-data (RFC 8551, 2.4.1)"
         }
         return signingCertificateDefect
     }

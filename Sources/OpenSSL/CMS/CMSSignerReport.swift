@@ -27,8 +27,11 @@ package struct CMSSignerReport: Sendable {
     package let digest: String
     /// The name of the signature algorithm, such as `rsassaPss`.
     package let signatureAlgorithm: String
-    /// The time at which the signer claims to have signed (RFC 5652, 11.3); nil if the signature contains none.
+    /// The time at which the signer claims to have signed (RFC 5652, 11.3); nil if the signature contains none,
+    /// or one that cannot be read.
     package let signingTime: Date?
+    /// Whether the signature contains a signing time, even if it cannot be read.
+    package let hasSigningTime: Bool
     /// The algorithms that the signer claims to support (SMIMECapabilities, RFC 8551, 2.5.2), in order of preference.
     package let capabilities: [String]
     /// Whether the signature covers attributes.

@@ -22,7 +22,13 @@ package struct CMSStructure: Sendable {
     package let hasContent: Bool
     /// The algorithm that encrypts the content, as a dotted object identifier; nil for a signed message.
     package let contentEncryption: String?
-    /// The message in BER, without its content and without OriginatorInfo (RFC 5652, 6.1).
+    /// The digest algorithms that a signed message declares (RFC 5652, 5.1), as dotted object identifiers; empty for an
+    /// encrypted message.
+    let digestAlgorithms: Set<String>
+    /// The fields of AuthEnvelopedData that authenticate the content; nil for other messages.
+    let authentication: AuthenticationFields?
+    /// The message in BER, without its content, OriginatorInfo (RFC 5652, 6.1), and the attributes of AuthEnvelopedData
+    /// (RFC 5083, 2.1).
     let encoded: [UInt8]
 
     /// Reads a message to its end.
@@ -44,22 +50,26 @@ package struct CMSStructure: Sendable {
         try CMSStructureReader.contentType(at: source)
     }
 
-    fileprivate init(
-        kind: Kind, hasContent: Bool, contentEncryption: String?, encoded: [UInt8]
-    ) {
+    fileprivate init(_ kind: Kind, _ reader: CMSStructureReader) {
         self.kind = kind
-        self.hasContent = hasContent
-        self.contentEncryption = contentEncryption
-        self.encoded = encoded
+        hasContent = reader.hasContent
+        contentEncryption = reader.contentEncryption
+        digestAlgorithms = reader.digestAlgorithms
+        authentication = kind == .authEnvelopedData ? reader.authentication : nil
+        encoded = reader.encoded
     }
 }
 
 /// Reads a ``CMSStructure``.
 private struct CMSStructureReader {
     private var stream: BERStream
-    private var encoded: [UInt8] = []
-    private var hasContent = false
-    private var contentEncryption: String?
+    private(set) var encoded: [UInt8] = []
+    private(set) var hasContent = false
+    private(set) var contentEncryption: String?
+    private(set) var digestAlgorithms: Set<String> = []
+    private(set) var authentication = AuthenticationFields()
+    /// The type of the content of AuthEnvelopedData, as a dotted object identifier.
+    private var contentType: String?
 
     private init(_ source: any ByteSource) { stream = BERStream(source) }
 
@@ -93,9 +103,7 @@ private struct CMSStructureReader {
             throw CMSError(.malformed, "the message has no content")
         }
         try reader.stream.finish()
-        return CMSStructure(
-            kind: kind, hasContent: reader.hasContent, contentEncryption: reader.contentEncryption,
-            encoded: reader.encoded)
+        return CMSStructure(kind, reader)
     }
 
     static func contentType(at source: any ByteSource) throws -> String? {
@@ -144,22 +152,51 @@ private struct CMSStructureReader {
             } else if index == 1, kind != .signedData, header.isContext(0) {
                 // The certificates and lists of the originator (OriginatorInfo, RFC 5652, 6.1) are not used. OpenSSL
                 // would load the keys of the certificates, which can take long (`KeyLoadingPolicy`).
-                let start = reader.encoded.count
-                try reader.copy(header)
-                reader.encoded.removeSubrange(start...)
+                try reader.omit(header)
+            } else if isFound, kind == .authEnvelopedData {
+                try reader.authenticationField(header)
             } else {
-                // An attacker could forge a message by guessing a short tag. The length of a constructed string includes
-                // the headers of its segments, which may contain a single byte.
-                if kind == .authEnvelopedData, isFound, header.is(V_ASN1_OCTET_STRING),
-                    header.isConstructed || (header.length ?? 0) < CMSLimits.tag
-                {
-                    throw CMSError(
-                        .malformed,
-                        "the authentication tag of the message is constructed, or shorter than "
-                            + "\(CMSLimits.tag) bytes")
-                }
                 try reader.copy(header)
             }
+        }
+        // Only authenticated attributes protect the type of the content.
+        if let contentType, contentType != OID.data, !authentication.hasAttributes {
+            throw CMSError(
+                .malformed,
+                "the content of the message has the type \(ObjectIdentifierName.name(of: contentType)), which requires authenticated attributes (RFC 5083, 2.1)"
+            )
+        }
+    }
+
+    /// Reads a field after the content of AuthEnvelopedData (RFC 5083, 2.1): authAttrs, mac or unauthAttrs.
+    ///
+    /// Both attributes are omitted, because the templates of OpenSSL 3.0 contain other tags for them. `CMSEnvelope`
+    /// rejects messages with authAttrs.
+    private mutating func authenticationField(_ header: BERStream.Header) throws {
+        if header.is(V_ASN1_OCTET_STRING), authentication.tagLength == nil {
+            // An attacker could forge a message by guessing a short tag. The length of a constructed string includes the
+            // headers of its segments, which may contain a single byte.
+            guard !header.isConstructed, let length = header.length, length >= CMSLimits.tag else {
+                throw CMSError(
+                    .malformed,
+                    "the authentication tag of the message is constructed, or shorter than "
+                        + "\(CMSLimits.tag) bytes")
+            }
+            authentication.tagLength = length
+            try copy(header)
+        } else if header.isContext(1), header.isConstructed, authentication.tagLength == nil,
+            !authentication.hasAttributes
+        {
+            authentication.hasAttributes = true
+            try omit(header)
+        } else if header.isContext(2), header.isConstructed, authentication.tagLength != nil,
+            !authentication.hasUnauthenticatedAttributes
+        {
+            authentication.hasUnauthenticatedAttributes = true
+            try omit(header)
+        } else {
+            throw CMSError(
+                .malformed, "the message has a field that AuthEnvelopedData does not contain (RFC 5083, 2.1)")
         }
     }
 
@@ -186,6 +223,7 @@ private struct CMSStructureReader {
                     .overLimit, "the message has more than \(CMSLimits.digests) digest algorithms")
             }
         }
+        digestAlgorithms = seen
     }
 
     /// Reads EncapsulatedContentInfo (RFC 5652, 5.2) or EncryptedContentInfo (6.1), and separates the content.
@@ -201,9 +239,15 @@ private struct CMSStructureReader {
                     if index == 0, header.is(V_ASN1_OBJECT) {
                         reader.contentEncryption = try reader.identifier(header)
                     } else {
+                        let start = reader.encoded.count
                         try reader.copy(header)
+                        if index == 1 { reader.authentication.parameters = Array(reader.encoded[start...]) }
                     }
                 }
+            }
+            if index == 0, kind == .authEnvelopedData, header.is(V_ASN1_OBJECT) {
+                reader.contentType = try reader.identifier(header)
+                return
             }
             guard header.isContext(0) else { return try reader.copy(header) }
             guard !reader.hasContent else {
@@ -248,6 +292,13 @@ private struct CMSStructureReader {
             throw CMSError(.malformed, "an object identifier in the message is malformed")
         }
         return oid
+    }
+
+    /// Reads a value without copying it.
+    private mutating func omit(_ header: BERStream.Header) throws {
+        let start = encoded.count
+        try copy(header)
+        encoded.removeSubrange(start...)
     }
 
     /// Copies a value unchanged. `children` checks the size afterwards.

@@ -63,9 +63,10 @@ extension Limit {
             "author of a message", asks: "trying a key, a password or a shared key",
             pays: "about 60 bytes for each recipient",
             bound: """
-                \(number(CMSLimits.entriesOfRecipient)) entries for the same recipient, and \
+                \(number(CMSLimits.entriesOfRecipient)) entries for the same recipient, \
+                \(number(CMSLimits.heldRecipients)) recipients whose keys are available, and \
                 \(number(CMSLimits.secretRecipients)) recipients with a password or a shared key
-                """, "CMSLimits.entriesOfRecipient, .secretRecipients"),
+                """, "CMSLimits.entriesOfRecipient, .heldRecipients, .secretRecipients"),
         Limit(
             "author of a message", asks: "disk space for the content", pays: "the same number of bytes",
             bound: "no limit: content is read in chunks of 64 KiB and kept in unnamed files",

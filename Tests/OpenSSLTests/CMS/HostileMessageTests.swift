@@ -59,7 +59,7 @@ struct HostileMessageTests {
         let parameters =
             cipher == Self.cbc
             ? der(0x04, [UInt8](repeating: 7, count: 16))
-            : der(0x30, der(0x04, [UInt8](repeating: 7, count: 12)))
+            : der(0x30, der(0x04, [UInt8](repeating: 7, count: 12)), [2, 1, 16])
         let encrypted = der(0x30, Self.data, der(0x30, der(0x06, cipher), parameters), content)
         return der(0x30, type, der(0xA0, der(0x30, [2, 1, 0], originator, der(0x31), encrypted, tag)))
     }
