@@ -38,7 +38,6 @@ struct ImportFiles: ParsableCommand {
 
     func validate() throws {
         try password.validate(files: files)
-        guard !files.isEmpty else { throw ValidationError("specify at least one file") }
     }
 
     func run() throws {

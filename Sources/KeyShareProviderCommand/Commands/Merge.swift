@@ -30,10 +30,6 @@ struct Merge: ParsableCommand {
     @OptionGroup var device: DeviceOptions
     @OptionGroup var output: OutputOptions
 
-    func validate() throws {
-        guard !devices.isEmpty else { throw ValidationError("specify at least one device's folder") }
-    }
-
     func run() throws {
         let console = output.console
         for folder in devices {
