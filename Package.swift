@@ -30,9 +30,7 @@ let package = Package(
         .library(name: "keyshare-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
     ],
     traits: [
-        .trait(
-            name: "Tools",
-            description: "The commands and the PKCS #11 module, with the packages that they need."),
+        .trait(name: "Tools", description: "The commands and the PKCS #11 module, with their packages."),
         .default(enabledTraits: ["Tools"]),
     ],
     dependencies: [
@@ -435,10 +433,9 @@ let package = Package(
     ]
 )
 
-// Benchmarks and fuzz targets, which are built only if KEYSHARING_TOOLS is set: scripts/bench and scripts/fuzz
-// set it and build them into separate folders. They belong to this package because they measure and test
-// declarations with package access. Only libFuzzer can link `fuzz`, so name the product that you want.
-// KEYSHARING_TOOLS=fuzz links the PKCS #11 module into the fuzzer instead of a library.
+// Benchmarks and fuzz targets, for scripts/bench and scripts/fuzz. They measure and test declarations with package access.
+// Only libFuzzer can link `fuzz`, so name the product that you want. KEYSHARING_TOOLS=fuzz links the PKCS #11 module
+// into the fuzzer instead of a library.
 if Context.environment["KEYSHARING_TOOLS"] != nil {
     package.targets += [
         .executableTarget(
@@ -482,18 +479,20 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
         .strictMemorySafety(),
     ]
     if Context.environment["CI"] != nil {
+        settings.append(.treatAllWarnings(as: .error))
         // CI tests optimized code, but most tests run only once: optimizing them takes longer than it saves.
-        settings += [.treatAllWarnings(as: .error)] + (target.type == .test ? [.unsafeFlags(["-Onone"])] : [])
+        if target.type == .test { settings.append(.unsafeFlags(["-Onone"])) }
+        // This module is compiled last, so two processes share its files.
+        let batches = ["-no-whole-module-optimization", "-enable-batch-mode"]
+        if target.name == "EndToEndTests" { settings.append(.unsafeFlags(batches)) }
     }
     target.swiftSettings = settings
 }
 
 // The product KeySharing needs no other package: SwiftPM fetches none for a package that depends on it with `traits: []`.
 for target in package.targets {
-    target.dependencies = target.dependencies.map { dependency in
-        guard case .productItem(let name, let package?, let aliases, _) = dependency else {
-            return dependency
-        }
+    target.dependencies = target.dependencies.map { item in
+        guard case .productItem(let name, let package?, let aliases, _) = item else { return item }
         return .product(
             name: name, package: package, moduleAliases: aliases, condition: .when(traits: ["Tools"]))
     }

@@ -20,10 +20,37 @@ refuse_arguments() {
     exit 64
 }
 
-# The options of `swift build` in CI: optimized code without debug information, in which the tests take a third of the
-# time. One process compiles each module; by default, a second one parses it again to write its interface.
-ci_options=(-c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -use-ld=lld
-    -Xswiftc -num-threads -Xswiftc 1 -Xswiftc -no-emit-module-separately-wmo)
+# The options of `swift build` for packages. docs/packaging.md explains the build settings and their effect.
+package_options=(-c release --static-swift-stdlib --disable-local-rpath -debug-info-format none
+    -Xswiftc -use-ld=lld
+    # The digest of each module and its paths, which the compiler stores for incremental builds, is not stored in the file.
+    -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+    # Each module is parsed only once. By default, a second process parses it to write its interface.
+    -Xswiftc -no-emit-module-separately-wmo
+    # Compact relocations, identical functions merged, no exported symbols.
+    -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic -Xlinker --strip-all)
+
+# The options in CI, which tests the optimized code and packages it, so that it is compiled only once. Tests call
+# internal functions. `link_test_modules` creates the two folders.
+ci_options=("${package_options[@]}" -Xswiftc -enable-testing -Xswiftc -num-threads -Xswiftc 1
+    -Xswiftc -I -Xswiftc "$PWD/.build/test-modules" -Xlinker "-L$PWD/.build/test-libraries")
+
+# Completes the toolchain for tests of static code, because it has no static Swift Testing. SwiftPM links the test runner
+# dynamically nevertheless, but compiles it with the folder of the static modules, where those of Swift Testing are
+# missing, and with the names of static libraries that are parts of the dynamic Foundation.
+link_test_modules() {
+    local runtime name library
+    runtime=$(swift -print-target-info |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["paths"]["runtimeLibraryPaths"][0])')
+    mkdir -p .build/test-modules .build/test-libraries
+    for name in Testing.swiftmodule Testing.swiftcrossimport _Testing_Foundation.swiftmodule XCTest.swiftmodule; do
+        ln -sfn "$runtime/$name" .build/test-modules
+    done
+    for library in "${runtime/%swift\/linux/swift_static/linux}"/lib*.a; do
+        name=$(basename "$library" .a)
+        [ -e "$runtime/$name.so" ] || ar rc ".build/test-libraries/$name.a"
+    done
+}
 
 # Builds the commands and every test with these options of `swift build`. Sets `folder` to their path.
 build_tests() {
