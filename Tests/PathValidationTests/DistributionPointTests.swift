@@ -45,6 +45,23 @@ struct DistributionPointTests: RevocationListSuite {
         #expect(try outcomes(right, other) == [.passed])
     }
 
+    @Test("A point without a name does not let lists with other names match the points with names")
+    func severalPointsOfLeaf() throws {
+        let name = signer.certificate.subject
+        let leaf = try authority.leaf {
+            $0.extensions = [
+                EncodedExtension.listSigners(authority.certificate.subject, and: name, at: "http://x/a")
+            ]
+        }
+        for (point, expected) in [
+            (EncodedExtension.indirectPoint("http://x/a"), Verification.Outcome.passed),
+            (EncodedExtension.indirectPoint("http://x/b"), .unsettled),
+            (EncodedExtension.indirectPoint(root.certificate.subject), .unsettled),
+        ] {
+            #expect(try outcomes(try signer.list([], [point]), of: leaf) == [expected])
+        }
+    }
+
     @Test("A list of another point still revokes the certificate")
     func revocation() throws {
         let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]

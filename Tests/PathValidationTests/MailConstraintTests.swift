@@ -64,7 +64,8 @@ struct MailConstraintTests {
         "A malformed excluded subtree excludes every address",
         arguments: [
             "mailto:ceo@corp.example", "ceo@corp.example ", " corp.example", "ceo@", "corp.example/",
-            "*.corp.example", "..corp.example",
+            "*.corp.example", "..corp.example", "@*.corp.example", "@.corp.example", "@corp.example ",
+            "@<corp.example>", "smtp:ceo@corp.example",
         ])
     func malformedSubtree(_ subtree: String) throws {
         for name in [Self.international("d\u{E4}na@other.example"), .rfc822Name("dana@other.example")] {

@@ -17,20 +17,24 @@ struct ResponderListTests {
         leaf = try authority.leaf()
     }
 
-    /// A good response by a responder with the serial number 7.
-    private func response(_ extensions: [CertificateExtension] = []) throws -> StatusResponse {
+    /// A responder of the authority.
+    private func responder(
+        serial: [UInt8], _ extensions: [CertificateExtension] = []
+    ) throws -> TestAuthority {
         let key = try PrivateKey.generate(.p256)
-        let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+        let template = try TestAuthority.template("Responder", serial: serial, isAuthority: false) {
             $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
             $0.extensions = extensions
         }
-        let responder = CertificateIssuer(
-            certificate: try authority.issuer.issue(template, to: key), privateKey: key)
-        let request = try StatusClient.request([leaf.serialNumber], of: authority.certificate.der)
-        let response = try responder.statusResponse(
-            to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
-        ) { _ in .good }
-        return try StatusResponse(der: response)
+        return TestAuthority(
+            issuer: CertificateIssuer(
+                certificate: try authority.issuer.issue(template, to: key), privateKey: key))
+    }
+
+    /// A good response by a responder with the serial number 7.
+    private func response(_ extensions: [CertificateExtension] = []) throws -> StatusResponse {
+        try response(
+            of: try responder(serial: [7], extensions), about: leaf.serialNumber, .good, issuer: authority)
     }
 
     /// The check of a good response by a responder with the serial number 7.
@@ -69,12 +73,16 @@ struct ResponderListTests {
         #expect(outcome == (isRevoked ? .unsettled : .passed))
     }
 
-    /// A response of an authority about the certificate with a serial number.
+    /// A response of an authority or a responder about the certificate with a serial number.
+    ///
+    /// - Parameter issuer: The issuer of the certificate; nil for the responder's issuer, or the authority itself.
     private func response(
-        of authority: TestAuthority, about serial: [UInt8], _ status: CertificateStatus
+        of signer: TestAuthority, about serial: [UInt8], _ status: CertificateStatus,
+        issuer: TestAuthority? = nil
     ) throws -> StatusResponse {
-        let request = try StatusClient.request([serial], of: authority.certificate.der)
-        let response = try authority.issuer.statusResponse(
+        let issuer = issuer ?? (signer.certificate.isCertificateAuthority ? signer : authority)
+        let request = try StatusClient.request([serial], of: issuer.certificate.der)
+        let response = try signer.issuer.statusResponse(
             to: try OCSPRequest(der: request), thisUpdate: TestAuthority.start, nextUpdate: TestAuthority.end
         ) { _ in status }
         return try StatusResponse(der: response)
@@ -107,6 +115,46 @@ struct ResponderListTests {
             responses: [try response(of: root, about: [5], isRevoked ? Self.revoked : .good)])
         let outcome = trial.validate(leaf).verification.check(.revocation).outcome
         #expect(outcome == (isRevoked ? .failed : .passed))
+    }
+
+    @Test("The holder of a responder's key cannot cancel a revocation", arguments: 0...2)
+    func cancelledRevocation(target: Int) throws {
+        let stolen = try responder(serial: [11])
+        let other = try responder(serial: [12])
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let point = EncodedExtension.listSigner(signer.certificate.subject)
+        let leaf = target == 2 ? try authority.leaf { $0.extensions = [point] } : self.leaf
+        let entries = [TestAuthority.entry([9], issuer: authority.certificate.subject)]
+        // What revokes the leaf: another responder, the same one, or a list.
+        let revoker = target == 0 ? other : stolen
+        let revocations =
+            target == 2 ? [] : [try response(of: revoker, about: [9], Self.revoked)]
+        let lists =
+            target == 2 ? [try root.list(), try signer.list(entries, [EncodedExtension.indirect])] : []
+        let cancelling: [StatusResponse] = [
+            try response(of: stolen, about: [9], .good),
+            target == 2
+                ? try response(of: root, about: [5], Self.revoked)
+                : try response(of: stolen, about: target == 0 ? [12] : [11], Self.revoked),
+        ]
+        for responses in [revocations + cancelling, cancelling.reversed() + revocations] {
+            let trial = Trial(
+                trusted: [root.certificate], untrusted: [authority, signer].map(\.certificate), lists: lists,
+                responses: responses)
+            #expect(trial.validate(leaf).verification.check(.revocation).outcome == .failed)
+        }
+    }
+
+    @Test("The list of a revoked signer still casts doubt on a responder", arguments: [false, true])
+    func listOfRevokedSigner(isRevoked: Bool) throws {
+        let signer = try root.authority("Signer of Lists", serial: [5])
+        let entries = [TestAuthority.entry([7], issuer: authority.certificate.subject)]
+        let lists = [
+            try root.list(isRevoked ? [TestAuthority.entry([5])] : []),
+            try signer.list(entries, [EncodedExtension.indirect]),
+        ]
+        let point = EncodedExtension.listSigner(signer.certificate.subject)
+        #expect(try check(lists, [point], untrusted: [signer]) == .unsettled)
     }
 
     @Test("A good response that was signed with the key of the certificate itself settles nothing")

@@ -170,6 +170,14 @@ enum EncodedExtension {
         CertificateExtension(oid: "2.5.29.31", value: sequence(sequence(pointName(url) + signer(name))))
     }
 
+    /// Two distribution points: one without a name, and one with a URL, each with another signer of lists.
+    static func listSigners(
+        _ name: DistinguishedName, and other: DistinguishedName, at url: String
+    ) -> CertificateExtension {
+        let points = sequence(signer(name)) + sequence(pointName(url) + signer(other))
+        return CertificateExtension(oid: "2.5.29.31", value: sequence(points))
+    }
+
     private static func signer(_ name: DistinguishedName) -> [UInt8] {
         let directory = [0xA4, UInt8(name.der.count)] + name.der
         return [0xA2, UInt8(directory.count)] + directory
@@ -196,7 +204,9 @@ enum EncodedExtension {
         return [0xA0, UInt8(full.count)] + full
     }
 
-    private static func sequence(_ contents: [UInt8]) -> [UInt8] { [0x30, UInt8(contents.count)] + contents }
+    private static func sequence(_ contents: [UInt8]) -> [UInt8] {
+        [0x30] + (contents.count < 128 ? [] : [0x81]) + [UInt8(contents.count)] + contents
+    }
 }
 
 /// A small seeded generator (SplitMix64), so that a failure can be reproduced.

@@ -182,7 +182,8 @@ struct UnusableListTests: RevocationListSuite {
             trusted: [root.certificate], untrusted: [authority.certificate, signer.certificate],
             lists: lists + [defective])
         let explanation = trial.validate(leaf).verification.check(.revocation).explanation
-        #expect(explanation.contains("may be revoked by an unusable list"), "\(explanation)")
+        #expect(
+            explanation.contains("may be revoked: a list that may revoke it is unusable"), "\(explanation)")
         let forged = try unusable(by: TestAuthority.root("Root"), [users])
         #expect(outcomes(lists + [forged], leaf, untrusted: [authority, signer]) == [.passed])
         let newer = try root.list(thisUpdate: TestAuthority.now - 60)

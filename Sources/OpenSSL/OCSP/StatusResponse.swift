@@ -96,7 +96,7 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
     ///     response that revokes the certificate may be weaker.
     ///   - lists: The revocation lists and the other responses, which are searched for the responder's certificate; nil
-    ///     if there are none. If an unusable list may revoke it, the response can only revoke `certificate`.
+    ///     if there are none. If it may be revoked, the response can only revoke `certificate`.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
     package func finding(
         on certificate: Certificate, issuedBy issuer: Certificate, at date: Date, securityLevel: Int?,
@@ -214,7 +214,7 @@ package struct StatusResponse: Sendable, Hashable {
         return switch lists.status(of: signer) {
         case .notRevoked: (nil, nil)
         case .revoked: ("its responder's certificate is revoked (\(signer.subject))", nil)
-        case .unknown(let reason): (nil, "a list that may revoke its responder is unusable: \(reason)")
+        case .unknown(let reason): (nil, "its responder may be revoked: \(reason)")
         }
     }
 

@@ -16,14 +16,14 @@ extension VerifierRun {
         }
     }
 
-    /// Adds an error for each signer outside the path that an unusable list may revoke. Also adds an error for revoked
+    /// Adds an error for each signer outside the path that may be revoked. Also adds an error for revoked
     /// signers, whose lists OpenSSL did not use, if it used no other list or if their lists revoke the certificate.
     mutating func addFindingsAboutListSigners(_ search: RevocationSearch) {
         for depth in chain.indices.dropLast() {
             let consulted = (consulted[depth] ?? []).compactMap(\.signer)
             for signer in consulted where !chain.contains(signer) {
                 guard case .unknown(let reason) = search.status(of: signer) else { continue }
-                addError("may be revoked by an unusable list: \(reason)", ofListSigner: signer, at: depth)
+                addError("may be revoked: \(reason)", ofListSigner: signer, at: depth)
             }
             let revoked = search.revokedSigners(
                 ofListsCovering: chain[depth], isConsulted: !consulted.isEmpty)

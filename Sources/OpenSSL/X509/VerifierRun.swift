@@ -50,11 +50,28 @@ struct VerifierRun {
         ]
     }
 
-    /// Refuses a path, leaf first, that would take too long to verify.
-    private mutating func refuse(_ path: [Certificate], _ code: CInt, _ reason: String) {
-        isRefused = true
-        chain = path
-        problems = [.init(code: Int(code), reason: reason, depth: 0, subject: nil)]
+    /// The reason not to verify a path, because it would take too long, as an error of OpenSSL's verifier; nil if there is
+    /// none.
+    private static func refusal(
+        of input: Input, _ objects: VerificationObjects
+    ) -> Verification.Problem? {
+        let signers = input.untrusted.filter { !input.path.contains($0) }
+        let comparisons = objects.nameComparisons(on: input.path, listSigners: signers)
+        if comparisons > CertificateVerifier.mostNameComparisons {
+            // OpenSSL limits the comparisons only for each pair of certificates.
+            return .init(
+                code: Int(X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX),
+                reason: "the path requires more than \(CertificateVerifier.mostNameComparisons) "
+                    + "comparisons of names with name constraints, which is too many",
+                depth: 0, subject: nil)
+        }
+        return input.path.first(where: objects.hasTooManyPolicies).map { certificate in
+            .init(
+                code: Int(X509_V_ERR_INVALID_POLICY_EXTENSION),
+                reason: "\(certificate.subject) has more than \(CertificateVerifier.mostPolicies) "
+                    + "policies or policy mappings, which is too many",
+                depth: 0, subject: nil)
+        }
     }
 
     /// Verifies `input` with the settings of `verifier`. Decoded objects are cached in `objects`.
@@ -63,21 +80,8 @@ struct VerifierRun {
     init(
         _ verifier: CertificateVerifier, _ input: Input, _ objects: VerificationObjects
     ) throws(CertificateError) {
-        let signers = input.untrusted.filter { !input.path.contains($0) }
-        let comparisons = objects.nameComparisons(on: input.path, listSigners: signers)
-        guard comparisons <= CertificateVerifier.mostNameComparisons else {
-            // OpenSSL limits the comparisons only for each pair of certificates.
-            refuse(
-                input.path, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX,
-                "the path requires more than \(CertificateVerifier.mostNameComparisons) comparisons of names "
-                    + "with name constraints, which is too many")
-            return
-        }
-        if let certificate = input.path.first(where: objects.hasTooManyPolicies) {
-            refuse(
-                input.path, X509_V_ERR_INVALID_POLICY_EXTENSION,
-                "\(certificate.subject) has more than \(CertificateVerifier.mostPolicies) policies or policy "
-                    + "mappings, which is too many")
+        if let refusal = Self.refusal(of: input, objects) {
+            (isRefused, chain, problems) = (true, input.path, [refusal])
             return
         }
         let store = unsafe X509_STORE_new()

@@ -85,7 +85,8 @@ struct PathReviewTests {
         func points(_ count: Int, names: Int) -> [DistributionPoint] {
             (0..<count).map { _ in
                 DistributionPoint(
-                    urls: [], issuers: [], isForSomeReasons: false, hasName: true, nameCount: names)
+                    urls: [], issuers: [], isForSomeReasons: false, name: [], directoryNames: [],
+                    nameCount: names)
             }
         }
         for (points, isTooMany) in [

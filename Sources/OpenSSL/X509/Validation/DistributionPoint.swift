@@ -8,8 +8,10 @@ package struct DistributionPoint: Sendable, Hashable {
     package let issuers: [DistinguishedName]
     /// Whether the list contains only revocations for certain reasons.
     package let isForSomeReasons: Bool
-    /// Whether the point has a name, such as a URL. Otherwise only ``issuers`` identify the list.
-    let hasName: Bool
+    /// The DER of the point's name; empty if only ``issuers`` identify the list.
+    let name: [UInt8]
+    /// The directory names in the point's name.
+    let directoryNames: [DistinguishedName]
     /// The number of names of any type in the point.
     let nameCount: Int
 
@@ -44,7 +46,8 @@ package struct DistributionPoint: Sendable, Hashable {
             let point = unsafe $0.assumingMemoryBound(to: DIST_POINT.self).pointee
             return unsafe DistributionPoint(
                 urls: urls(point.distpoint), issuers: directoryNames(point.CRLissuer),
-                isForSomeReasons: point.reasons != nil, hasName: point.distpoint != nil,
+                isForSomeReasons: point.reasons != nil, name: encodedName(point.distpoint),
+                directoryNames: directoryNames(point.distpoint),
                 nameCount: nameCount(point.distpoint) + OpenSSLASN1.elements(point.CRLissuer).count)
         }
     }

@@ -39,7 +39,7 @@ package struct RevocationSearch {
         /// Neither a list nor a response revokes the certificate. There may be no list that covers it.
         case notRevoked
         case revoked
-        /// A list that may revoke the certificate is unusable; the text is the reason.
+        /// The certificate may be revoked; the text is the reason.
         case unknown(String)
     }
 
@@ -82,17 +82,14 @@ package struct RevocationSearch {
         signers = Dictionary(grouping: path.dropFirst() + signing, by: \.subject.matchingKey)
     }
 
-    /// The candidates without those that a list or a response revokes and those below them. Issuers must precede what
-    /// they issued.
+    /// The candidates without those that a list revokes and those below them. Issuers must precede what they issued.
     private func unrevoked(_ candidates: [Certificate]) -> [Certificate] {
         candidates.reduce(into: []) { accepted, candidate in
             // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
             let isIncluded =
                 path.last.map { objects.isIssued($0, by: candidate) } ?? false
                 || (path.dropFirst() + accepted).contains { objects.isIssued(candidate, by: $0) }
-            if isIncluded, revocation(of: candidate) == nil, !isRevokedByResponse(candidate, accepted) {
-                accepted.append(candidate)
-            }
+            if isIncluded, revocation(of: candidate) == nil { accepted.append(candidate) }
         }
     }
 
@@ -165,15 +162,14 @@ package struct RevocationSearch {
         }
     }
 
-    /// Whether an OCSP response revokes a certificate outside the path. An authority of the path must have issued it, or
-    /// one of `others`. The response's own responder is looked up only in the lists, because two responders could
-    /// otherwise refer to each other.
-    private func isRevokedByResponse(_ certificate: Certificate, _ others: [Certificate]) -> Bool {
+    /// Whether an OCSP response revokes a certificate outside the path. The response's own responder is looked up only in
+    /// the lists, because two responders could otherwise refer to each other.
+    private func isRevokedByResponse(_ certificate: Certificate) -> Bool {
         let responses = responses.filter { $0.mayBeAbout(certificate) }
         guard !responses.isEmpty else { return false }
         var lists = self
         lists.responses = []
-        return (path.dropFirst() + others).contains { issuer in
+        return (path.dropFirst() + otherSigners).contains { issuer in
             objects.isIssued(certificate, by: issuer)
                 && responses.contains { response in
                     response.finding(
@@ -185,9 +181,15 @@ package struct RevocationSearch {
     }
 
     /// The status of a list's signer or of an OCSP responder.
+    ///
+    /// If it is revoked only by a response, or by the list of a revoked signer, the status is unknown: what it signed
+    /// settles nothing, but can still revoke. Otherwise the holder of one stolen key could cancel the revocations of
+    /// others, and its own.
     func status(of certificate: Certificate) -> Status {
-        if revocation(of: certificate) != nil || isRevokedByResponse(certificate, otherSigners) {
-            return .revoked
+        if revocation(of: certificate) != nil { return .revoked }
+        if isRevokedByResponse(certificate) { return .unknown("an OCSP response revokes it") }
+        if !revokedSigners(ofListsCovering: certificate, isConsulted: true).isEmpty {
+            return .unknown("a list of a revoked signer revokes it")
         }
         for list in unusableLists + weakLists.map(\.list) where objects.covers(list, certificate) {
             // A list that is older than the certificate cannot contain it.
@@ -196,7 +198,7 @@ package struct RevocationSearch {
             else { continue }
             let signers = signers(of: list)
             if !signers.isEmpty, !isReplaced(list, of: signers, covering: certificate) {
-                return .unknown(defect)
+                return .unknown("a list that may revoke it is unusable: \(defect)")
             }
         }
         return .notRevoked

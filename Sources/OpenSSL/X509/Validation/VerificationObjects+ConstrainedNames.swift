@@ -359,8 +359,10 @@ extension GeneralName {
         let subtree = withoutFinalDots
         guard let text = subtree.mailSubtree, !text.isEmpty else { return false }
         guard let at = text.lastIndex(of: "@") else { return !Self.isHostOrDomain(text[...]) }
+        let (local, host) = (text[..<at], text[text.index(after: at)...])
         // OpenSSL accepts an empty local part, which stands for all addresses of the host.
-        return at > text.startIndex && (subtree.mailbox == nil || text.lowercased().hasPrefix("mailto:"))
+        if local.isEmpty { return !host.isEmpty && !Self.isHost(host) }
+        return subtree.mailbox == nil || local.contains(":") && !local.hasPrefix("\"")
     }
 
     /// Whether a text is a host, or a domain with a dot in front.

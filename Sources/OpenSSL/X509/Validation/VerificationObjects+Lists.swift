@@ -16,10 +16,15 @@ extension VerificationObjects {
     /// checked.
     func entry(of certificate: Certificate, in list: EncodedRevocationList) -> Entry? {
         defer { OpenSSLError.discardQueue() }
+        let lookup = Lookup(list: ObjectIdentifier(list), certificate: certificate)
+        if let known = entries[lookup] { return known.entry }
         guard let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate) else {
             return nil
         }
-        return unsafe entry(of: subject, in: encoded, list)
+        let entry = unsafe entry(of: subject, in: encoded, list)
+        // OpenSSL finds out quickly that there is no entry. A list can have thousands of entries of one certificate.
+        if !entry.isAbsent { entries[lookup] = (list, entry) }
+        return entry
     }
 
     /// Returns the entry of a C certificate in the C list of `list`. If there are several entries, a revocation that
@@ -135,16 +140,16 @@ extension VerificationObjects {
     /// Whether a list belongs to another distribution point than those of a certificate.
     ///
     /// If a point has no name, a name of the list must be that of a signer in the point (RFC 5280 6.3.3 (b)(2)(i)), but
-    /// OpenSSL accepts every list for such a point. OpenSSL compares all other names correctly; here, only URLs are.
+    /// OpenSSL accepts every list for such a point. If all points have names, OpenSSL compares them correctly.
     func isOfOtherPoint(_ list: EncodedRevocationList, than certificate: Certificate) -> Bool {
         guard let scope = list.scope, !scope.name.isEmpty else { return false }
         let points = distributionPoints(of: certificate)
         let names = Set(scope.directoryNames.map(\.matchingKey))
-        return points.contains { !$0.hasName }
+        return points.contains(where: \.name.isEmpty)
             && !points.contains { point in
-                guard point.hasName else { return !names.isDisjoint(with: point.issuers.map(\.matchingKey)) }
-                return point.urls.isEmpty || scope.urls.isEmpty || !names.isEmpty
-                    || !Set(point.urls).isDisjoint(with: scope.urls)
+                let own = point.name.isEmpty ? point.issuers : point.directoryNames
+                return !names.isDisjoint(with: own.map(\.matchingKey))
+                    || !Set(point.urls).isDisjoint(with: scope.urls) || point.name == scope.name
             }
     }
 

@@ -28,6 +28,8 @@ internal import COpenSSL
     var signerKeys: [Certificate: [NameMatchingKey]] = [:]
     private var selfSigned: [Certificate: Bool] = [:]
     private var extensionViolations: [Certificate: Bool] = [:]
+    /// The entries of certificates in lists that contain them.
+    var entries: [Lookup: (list: EncodedRevocationList, entry: Entry)] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
     var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
     /// The subject and the directory names of certificates below a constraint on such names.
@@ -37,6 +39,12 @@ internal import COpenSSL
     private struct Pair: Hashable {
         let lower: Certificate
         let upper: Certificate
+    }
+
+    /// The cache key for the entry of a certificate in a list.
+    struct Lookup: Hashable {
+        let list: ObjectIdentifier
+        let certificate: Certificate
     }
 
     /// Creates an empty cache.
@@ -301,5 +309,6 @@ internal import COpenSSL
         if listSignatures.count > 1 << 12 { listSignatures = [:] }
         if listDefects.count > 1 << 12 { listDefects = [:] }
         if names.count > 1 << 16 { names = [:] }
+        if entries.count > 1 << 16 { entries = [:] }
     }
 }
