@@ -26,8 +26,8 @@ struct LayerOpener {
     var securityLevel = CMSSignature.securityLevel
     /// A password or shared key for recipients without a private key; nil if there is none.
     var secret: SecretBytes?
-    /// The processor time that is left for passwords. All layers and parts of a message share it.
-    var work = PasswordWork()
+    /// The work that is left for passwords and private keys. All layers and parts of a message share it.
+    var work = OpeningWork()
 
     /// Removes the outermost encryption or signature of a message.
     ///
@@ -142,7 +142,7 @@ struct LayerOpener {
         // An earlier attempt may have read the file.
         try ciphertext.rewind()
         try withExtendedLifetime(ciphertext) {
-            unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient) {
+            unsafe try envelope.decrypt(ciphertext.descriptor, with: found.key, as: recipient, work: work) {
                 unsafe try plaintext.write($0)
             }
         }

@@ -153,7 +153,7 @@ package struct MessageReader {
         let size = Int(lseek(descriptor, 0, SEEK_END))
         let form = try MessageForm(descriptor, as: .file)
         var opener = opener
-        opener.work = PasswordWork()
+        opener.work = OpeningWork()
         var walk = MessageWalk(
             scratch: scratch, opener: opener, keepsContent: keepsContent,
             mostBytes: MailLimits.copies * size)

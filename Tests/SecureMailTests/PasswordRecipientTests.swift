@@ -139,7 +139,7 @@ struct PasswordRecipientTests: MailSuite {
         func attempt(_ limits: PKCS12Limits) throws {
             let file = try UnnamedFile(in: scratch.path)
             _ = unsafe try envelope.decrypt(
-                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), work: PasswordWork(limits: limits)
+                file.descriptor, withSecret: SecretBytes(utf8: "wrong"), work: OpeningWork(limits: limits)
             ) { _ in }
         }
         #expect(throws: CMSError(.overLimit, "")) { try attempt(limits) }

@@ -37,6 +37,8 @@ package enum CMSLimits {
     package static let heldRecipients = 8
     /// The maximum number of entries for the same recipient with which decryption is tried.
     package static let entriesOfRecipient = 16
+    /// The maximum number of failed attempts with private keys, for all recipients, layers and parts of a message.
+    package static let failedAttempts = 256
     /// The minimum length of an AES-GCM tag, in bytes (RFC 5084, 3.2, allows 12 to 16).
     package static let tag = 12
 }

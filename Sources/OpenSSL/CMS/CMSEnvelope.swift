@@ -55,21 +55,32 @@ package struct CMSEnvelope: Sendable {
     ///     position to its end.
     ///   - key: The private key of the recipient.
     ///   - recipient: One of ``recipients``.
+    ///   - work: Counts the failed attempts in the whole message.
     ///   - plaintext: Receives the content in pieces, before the tag is verified.
-    /// - Throws: `CMSError.Code.altered` if the key or the tag does not match; any error of `plaintext`, or of the
-    ///   holder of an external key. After an error, discard all bytes that `plaintext` received.
+    /// - Throws: `CMSError.Code.altered` if the key or the tag does not match, `.overLimit` after too many failed
+    ///   attempts; any error of `plaintext`, or of the holder of an external key. After an error, discard all bytes that
+    ///   `plaintext` received.
     package func decrypt(
-        _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient,
+        _ file: CInt, with key: PrivateKey, as recipient: CMSRecipient, work: OpeningWork = OpeningWork(),
         plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         unsafe try structure.withMessage(in: .standard) { message in
             let isOpen = unsafe try key.withPointer { key in
                 unsafe try candidates(recipient, in: message).contains { candidate in
-                    try PrivateKey.rethrowingExternalErrors { unsafe candidate.open(message, with: key) }
+                    let isOpen = try PrivateKey.rethrowingExternalErrors {
+                        unsafe candidate.open(message, with: key)
+                    }
+                    if !isOpen { try work.countFailedAttempt() }
+                    return isOpen
                 }
             }
             guard isOpen else { throw Self.altered }
-            unsafe try Self.copy(message, file, plaintext)
+            do {
+                unsafe try Self.copy(message, file, plaintext)
+            } catch let error as CMSError where error.code == .altered {
+                try work.countFailedAttempt()
+                throw error
+            }
         }
     }
 
@@ -89,7 +100,7 @@ package struct CMSEnvelope: Sendable {
     ///   the last recipient: `.wrongPassword`, `.overLimit` for too many iterations or recipients, `.unsupported` for
     ///   another key derivation than PBKDF2. After an error, discard all bytes that `plaintext` received.
     package func decrypt(
-        _ file: CInt, withSecret secret: SecretBytes, work: PasswordWork = PasswordWork(),
+        _ file: CInt, withSecret secret: SecretBytes, work: OpeningWork = OpeningWork(),
         plaintext: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> CMSRecipient? {
         guard recipients.contains(where: \.isOpenedBySecret) else { return nil }
@@ -109,7 +120,7 @@ package struct CMSEnvelope: Sendable {
     /// - Parameter keys: The encrypted content keys of each recipient with a password or a shared key.
     private func open(
         _ message: OpaquePointer, _ keys: [CMSRecipient: [CMSRecipientKey]], _ secret: SecretBytes,
-        _ work: PasswordWork
+        _ work: OpeningWork
     ) throws(CMSError) -> CMSRecipient {
         var failure = CMSError(.missingKey, "the message has no recipient with a password or a shared key")
         var tried: Set<CMSRecipient> = []
@@ -140,7 +151,7 @@ package struct CMSEnvelope: Sendable {
 
     /// The bytes of the password or of the shared key, if the recipient is supported and within the limits.
     private func key(
-        _ secret: SecretBytes, of recipient: CMSRecipient, entries: Int, _ work: PasswordWork
+        _ secret: SecretBytes, of recipient: CMSRecipient, entries: Int, _ work: OpeningWork
     ) throws(CMSError) -> SecretBytes {
         guard recipient.method == .password else {
             guard let key = SecretBytes(hexadecimal: secret), [16, 24, 32].contains(key.count) else {

@@ -1,17 +1,34 @@
 internal import Synchronization
 internal import SwiftASN1
 
-/// Limits the processor time of all key derivations for the password of one message: of all recipients, layers and
-/// parts. Several threads may use it concurrently.
-package final class PasswordWork: Sendable {
+/// Limits the work of opening one message with all its recipients, layers and parts: the processor time of key derivations
+/// for passwords, and the number of failed attempts with private keys. Several threads may use it concurrently.
+package final class OpeningWork: Sendable {
     private let limits: PKCS12Limits
     /// The time that is left, in nanoseconds.
     private let left: Mutex<Int>
+    private let failedAttempts = Mutex(0)
 
     /// Creates an unused budget of ``PKCS12Limits/patience``.
     package init(limits: PKCS12Limits = .standard) {
         self.limits = limits
         left = Mutex(limits.patience.nanoseconds)
+    }
+
+    /// Counts an attempt to open an encrypted content key, or the content, with a private key that failed.
+    ///
+    /// - Throws: `CMSError.Code.overLimit` if there were more than ``CMSLimits/failedAttempts``.
+    func countFailedAttempt() throws(CMSError) {
+        let count = failedAttempts.withLock { count in
+            count += 1
+            return count
+        }
+        guard count <= CMSLimits.failedAttempts else {
+            throw CMSError(
+                .overLimit,
+                "refused: more than \(CMSLimits.failedAttempts) attempts to open the message with a private key failed"
+            )
+        }
     }
 
     /// Reserves the time for a number of key derivations before the first one begins.

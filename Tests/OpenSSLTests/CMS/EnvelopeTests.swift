@@ -39,8 +39,10 @@ struct EnvelopeTests {
     }
 
     /// Decrypts a message and returns its content.
-    private func open(_ message: [UInt8], with key: PrivateKey, of certificate: Certificate) throws -> [UInt8]
-    {
+    private func open(
+        _ message: [UInt8], with key: PrivateKey, of certificate: Certificate,
+        work: OpeningWork = OpeningWork()
+    ) throws -> [UInt8] {
         let file = try UnnamedFile(in: scratch.path)
         let structure = try CMSStructure(reading: ArraySource(message)) { try file.write($0) }
         try file.rewind()
@@ -49,10 +51,29 @@ struct EnvelopeTests {
             throw CMSError(.missingKey, "nobody here is a recipient")
         }
         var plaintext: [UInt8] = []
-        unsafe try envelope.decrypt(file.descriptor, with: key, as: recipient) {
+        unsafe try envelope.decrypt(file.descriptor, with: key, as: recipient, work: work) {
             unsafe plaintext += Array($0)
         }
         return plaintext
+    }
+
+    @Test("After 256 failed attempts in one message, further ones fail because of the limit")
+    func failedAttempts() throws {
+        let (certificate, key) = try identity(.p256)
+        let message = try CMSEnvelope.encrypt(content, for: [certificate], cipher: .aes256GCM)
+        let other = try PrivateKey.generate(.p256)
+        let work = OpeningWork()
+        var codes: [CMSError.Code] = []
+        for _ in 0...CMSLimits.failedAttempts {
+            let error = #expect(throws: CMSError.self) {
+                try open(message, with: other, of: certificate, work: work)
+            }
+            codes.append(try #require(error).code)
+        }
+        #expect(codes.prefix(CMSLimits.failedAttempts).allSatisfy { $0 == .altered })
+        #expect(codes.last == .overLimit)
+        // An attempt that succeeds does not count.
+        #expect(try open(message, with: key, of: certificate, work: work) == content)
     }
 
     @Test(

@@ -32,7 +32,7 @@ struct SecretRecipientTests {
 
     /// Returns the parts of the plaintext, and the error if there is one.
     private func open(
-        _ message: [UInt8], secret: String, work: PasswordWork = PasswordWork()
+        _ message: [UInt8], secret: String, work: OpeningWork = OpeningWork()
     ) throws -> (plaintext: [UInt8], error: CMSError?) {
         try withEnvelope(message) { envelope, file in
             var plaintext: [UInt8] = []
@@ -81,9 +81,9 @@ struct SecretRecipientTests {
 
         var limits = PKCS12Limits()
         limits.iterations = parameters.iterations
-        #expect(try open(message, secret: "secret", work: PasswordWork(limits: limits)).error == nil)
+        #expect(try open(message, secret: "secret", work: OpeningWork(limits: limits)).error == nil)
         limits.iterations -= 1
-        let refused = try open(message, secret: "secret", work: PasswordWork(limits: limits))
+        let refused = try open(message, secret: "secret", work: OpeningWork(limits: limits))
         #expect(refused.error?.code == .overLimit && refused.plaintext.isEmpty)
     }
 
@@ -94,10 +94,10 @@ struct SecretRecipientTests {
             try withEnvelope(message) { envelope, _ in envelope.recipients.first?.password })
         let one = DerivationWork.pbkdf2(
             digest: parameters.digest.replacing("-", with: ""), iterations: parameters.iterations, length: 32)
-        func budget(_ nanoseconds: Int) -> PasswordWork {
+        func budget(_ nanoseconds: Int) -> OpeningWork {
             var limits = PKCS12Limits()
             limits.patience = .nanoseconds(nanoseconds)
-            return PasswordWork(limits: limits)
+            return OpeningWork(limits: limits)
         }
         #expect(throws: CMSError(.overLimit, "")) { try budget(one - 1).take(parameters, count: 0) }
         #expect(throws: Never.self) { try budget(one).take(parameters, count: 1) }
