@@ -7,8 +7,8 @@ private import Glibc
 /// where no file may be written.
 package struct FileDestination {
     private let path: String
-    /// The folder's path without symbolic links; nil if the folder does not exist.
-    private let folder: String?
+    /// The bytes of the folder's path without symbolic links, which need not be UTF-8; nil if the folder does not exist.
+    private let folder: [UInt8]?
     private let name: Substring
     /// The file that `path` leads to, through links; nil if no file exists there.
     private let existing: FileIdentity?
@@ -19,7 +19,7 @@ package struct FileDestination {
         name = PrivateFolder.components(of: path).last ?? ""
         if let resolved = unsafe realpath(PrivateFolder.parent(of: path), nil) {
             defer { unsafe free(resolved) }
-            folder = unsafe String(cString: resolved)
+            folder = unsafe Array(UnsafeRawBufferPointer(start: resolved, count: strlen(resolved)))
         } else {
             folder = nil
         }
@@ -38,7 +38,7 @@ package struct FileDestination {
     /// - Parameter parent: An absolute path without symbolic links.
     package func isInside(_ parent: String) -> Bool {
         guard let folder else { return false }
-        return (folder + "/" + name + "/").utf8.starts(with: (parent + "/").utf8)
+        return (folder + Array("/\(name)/".utf8)).starts(with: (parent + "/").utf8)
     }
 
     /// Whether the name is in use, even by a symbolic link without a target.

@@ -201,6 +201,22 @@ struct ListenerTests {
         #expect(inheritanceError(abstract) == .notASocket)
     }
 
+    @Test("A socket whose path is not UTF-8 is not inherited")
+    func inheritedInvalidPath() throws {
+        let path = Array((folder + "/s").utf8) + [0xFF]
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
+        let result = unsafe withUnsafePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0 && listen(descriptor, 1) == 0)
+        #expect(inheritanceError(descriptor) == .notASocket)
+    }
+
     private func bound(_ path: String, _ type: CInt) throws -> CInt {
         let descriptor = socket(AF_UNIX, type, 0)
         let result = unsafe SocketPath.withAddress(of: path) { address, length in

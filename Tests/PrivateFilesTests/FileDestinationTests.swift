@@ -27,6 +27,17 @@ struct FileDestinationTests {
         #expect(existing.isTaken && existing.isSame(as: FileDestination(scratch.path("hard"))))
     }
 
+    @Test("Folders whose names are not UTF-8 are different destinations")
+    func invalidNames() throws {
+        try scratch.shell(
+            #"for end in 1 2; do mkdir "$(printf "o\37$end")"; ln -s "$(printf "o\37$end")" link$end; done"#
+        )
+        let file = FileDestination(scratch.path("link1/file"))
+        #expect(file.isSame(as: FileDestination(scratch.path("link1/file"))))
+        #expect(!file.isSame(as: FileDestination(scratch.path("link2/file"))))
+        #expect(file.isInside(scratch.path) && !file.isInside(scratch.path("o\u{FFFD}")))
+    }
+
     @Test(
         "A destination is inside a folder if it resolves there, and not if only its name has the same prefix")
     func inside() {

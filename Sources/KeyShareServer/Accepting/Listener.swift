@@ -191,7 +191,8 @@ extension Listener {
         return descriptor
     }
 
-    /// The path of a socket in the file system; nil for a socket that is unnamed or has an abstract name (unix(7)).
+    /// The path of a socket in the file system; nil for a socket that is unnamed or has an abstract name (unix(7)), and for
+    /// a path that is not UTF-8.
     private static func name(of descriptor: CInt) -> String? {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -202,7 +203,7 @@ extension Listener {
         }
         guard result == 0 else { return nil }
         let name = unsafe withUnsafeBytes(of: &address.sun_path) { unsafe [UInt8]($0.prefix { $0 != 0 }) }
-        return name.first == UInt8(ascii: "/") ? String(decoding: name, as: UTF8.self) : nil
+        return name.first == UInt8(ascii: "/") ? String(validating: name, as: UTF8.self) : nil
     }
 
     private static func makeSocket() throws(SocketError) -> CInt {
