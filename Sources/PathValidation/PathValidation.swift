@@ -66,6 +66,24 @@ package struct PathValidation: Sendable {
 
     /// Whether there is a valid path.
     package var isValid: Bool { verification.isValid }
+
+    /// Whether a limit ended the search, so that other paths may exist.
+    package var isIncomplete: Bool {
+        switch end {
+        case .found, .exhausted, .leafFault: false
+        case .candidateLimit, .timeLimit, .stepLimit: true
+        }
+    }
+
+    /// The check of revocation on the first path with a revoked certificate, apart from paths with a wrong signature; nil
+    /// if there is none. ``verification`` can be that of another path, whose revocation status is not known.
+    package var revokedAttempt: Verification.Check? {
+        let revoked = attempts.first { attempt in
+            attempt.isAnchored && attempt.problems.contains(where: \.isRevoked)
+                && !attempt.failures.contains { $0.kind == .chain }
+        }
+        return revoked?.failures.first { $0.kind == .revocation }
+    }
 }
 
 /// The limits of the search for a path.

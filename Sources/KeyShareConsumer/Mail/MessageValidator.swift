@@ -158,7 +158,7 @@ package final class MessageValidator {
         at date: Date
     ) async -> (PathValidation, [FetchRecord]) {
         let (own, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
-        guard !lists.isEmpty, !isOutOfTime, !own.verification.problems.contains(where: \.isRevoked) else {
+        guard !lists.isEmpty, !isOutOfTime, own.isValid || own.revokedAttempt == nil else {
             return (own, fetched)
         }
         let available = paths.revocation
@@ -189,6 +189,10 @@ package final class MessageValidator {
 
     /// Also checks revocation at the current time. Only the signer claims the signing time, and a stolen key can sign
     /// with any claim, so a certificate that was revoked after that time fails.
+    ///
+    /// A message can contain any number of certificates, which lengthen the search or lead it to other anchors. So the
+    /// check also fails if the certificate is revoked on any path and no path is valid, and it is not settled if a limit
+    /// ended the search.
     private func addingLaterRevocation(
         _ checks: [ValidationReport.Check], of certificate: Certificate,
         accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList]
@@ -205,15 +209,24 @@ package final class MessageValidator {
         paths.verifier.allowsExpired = true
         defer { paths.verifier.allowsExpired = allowed }
         let (later, _) = await path(of: certificate, accompaniedBy: others, lists, at: now)
-        let check = later.verification.check(.revocation)
-        // A pass at the current time changes nothing if there was one at the signing time.
-        guard check.outcome == .failed || check.outcome == .passed && checks[place].outcome != .passed else {
-            return checks
-        }
+        guard let check = Self.laterCheck(later, after: checks[place].outcome) else { return checks }
         var checks = checks
         checks[place] = .init(
             name: name, outcome: check.outcome, explanation: check.explanation + " (at the current time)")
         return checks
+    }
+
+    /// The outcome of revocation at the current time, if it replaces the one at the signing time; otherwise nil.
+    private static func laterCheck(
+        _ later: PathValidation, after earlier: Verification.Outcome
+    ) -> (outcome: Verification.Outcome, explanation: String)? {
+        let check = later.verification.check(.revocation)
+        if check.outcome == .failed { return (.failed, check.explanation) }
+        if !later.isValid, let revoked = later.revokedAttempt { return (.failed, revoked.explanation) }
+        // A pass at the current time changes nothing if there was one at the signing time.
+        if check.outcome == .passed { return earlier == .passed ? nil : (.passed, check.explanation) }
+        return earlier == .passed && later.isIncomplete
+            ? (.unsettled, "a limit ended the search for paths") : nil
     }
 
     private func hasOnlyExpired(
