@@ -86,7 +86,14 @@ struct LayerOpener {
         var failure: CMSError?
         var tried: Set<CMSRecipient> = []
         for recipient in envelope.recipients where !tried.contains(recipient) {
-            guard let found = try keys(recipient) else { continue }
+            let key: (certificate: Certificate, key: PrivateKey)?
+            do {
+                key = try keys(recipient)
+            } catch let error as CMSError where error.code == .unsuitableKey {
+                failure = failure ?? error
+                continue
+            }
+            guard let found = key else { continue }
             if let obstacle = Self.obstacle(recipient, found.certificate) {
                 failure = failure ?? CMSError(.unsupported(oid: ""), obstacle)
                 continue

@@ -98,6 +98,23 @@ struct MailTokenTests {
         #expect(imported.status == 9 && !FileManager.default.fileExists(atPath: path("c.eml")))
     }
 
+    @Test("A token's key that may not decrypt makes the message fail without asking the token")
+    func signatureKey() async throws {
+        _ = try await prepare("rsa2048")
+        try await simulation.serve()
+        let letter = try simulation.write("a letter\n", as: "letter.txt")
+        try await simulation.consumer("sign", "--token", letter, "-o", path("signed.eml"))
+        try simulation.scratch.shell(
+            """
+            openssl cms -verify -in signed.eml -noverify -signer signer.pem -out letter
+            openssl cms -encrypt -aes256 -in letter -out encrypted.eml signer.pem
+            """)
+        let opened = try await simulation.consumer("decrypt", "--token", path("encrypted.eml"), "--json")
+        #expect(opened.status == 7)
+        #expect(try opened.errorCode() == "wrong-usage")
+        #expect(opened.errors.contains("does not allow decryption"), "\(opened.errors)")
+    }
+
     @Test(
         "Errors of the token have the same codes and hints as in token sign, and no file is written"
     )

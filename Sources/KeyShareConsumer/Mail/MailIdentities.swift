@@ -26,6 +26,8 @@ package final class MailIdentities {
         package let certificate: Certificate
         /// Whether the key may sign.
         package let canSign: Bool
+        /// Whether the key can open messages. A key of the keychain can, whatever its key usage.
+        let canOpen: Bool
         /// The token of the identity (`kSecAttrTokenID`); nil for an identity of the keychain.
         package let tokenID: String?
         fileprivate let key: KeyLocation
@@ -70,7 +72,7 @@ package final class MailIdentities {
         all = try store.identities().map { identity in
             Identity(
                 summary: identity.summary, certificate: identity.certificate,
-                canSign: identity.certificate.capabilities(of: .private).canSign, tokenID: nil,
+                canSign: identity.certificate.capabilities(of: .private).canSign, canOpen: true, tokenID: nil,
                 key: .keychain(store))
         }
     }
@@ -116,18 +118,25 @@ package final class MailIdentities {
         // The order of the identities in a keychain.
         let sorted = SortedIdentities(found.map(\.summary), under: .keySharing2025).identities
         all = sorted.compactMap { byLabel[$0.label] }.map { identity in
-            Identity(
-                summary: identity.summary, certificate: identity.certificate,
-                canSign: identity.entry.properties.canSign, tokenID: identity.entry.tokenID,
+            let properties = identity.entry.properties
+            return Identity(
+                summary: identity.summary, certificate: identity.certificate, canSign: properties.canSign,
+                canOpen: properties.canDecrypt || properties.canPerformKeyExchange,
+                tokenID: identity.entry.tokenID,
                 key: .token(TokenPrivateKey(identity, through: client)))
         }
     }
 
     /// Returns the certificate and the key of a recipient; nil if no identity matches.
     ///
-    /// - Throws: `KeychainError`, for example if the device is locked; `CertificateError`.
+    /// - Throws: `CMSError.Code.unsuitableKey` if the key of a token may not decrypt; `KeychainError`, for example if the
+    ///   device is locked; `CertificateError`.
     package func key(of recipient: CMSRecipient) throws -> (certificate: Certificate, key: PrivateKey)? {
         guard let identity = held.first(where: { recipient.isHolder(of: $0.certificate) }) else { return nil }
+        guard identity.canOpen else {
+            throw CMSError(
+                .unsuitableKey, "the key usage of \(identity.certificate) does not allow decryption")
+        }
         return (identity.certificate, try key(of: identity))
     }
 
