@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -357,4 +358,44 @@ void clinux_write_all(uint64_t *queue, struct clinux_write *writes, uint32_t cou
         ssize_t written = send(next->descriptor, next->bytes, next->count, MSG_DONTWAIT | MSG_NOSIGNAL);
         next->written = written < 0 ? -errno : written;
     }
+}
+
+// The terminal with silent input, its settings before, and the actions of the signals before. They are written while
+// the handler is not installed, except by the handler itself.
+static int silent_terminal;
+static struct termios silent_settings;
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+static struct sigaction ending_actions[ENDING_SIGNALS];
+
+// Calls only functions that a signal handler may call (signal-safety(7)).
+static void end_silent_input_and_process(int number) {
+    int error = errno;
+    clinux_end_silent_input();
+    // The signal is blocked until this handler returns. It then has the action that it had before the prompt.
+    raise(number);
+    errno = error;
+}
+
+int clinux_begin_silent_input(int terminal) {
+    if (tcgetattr(terminal, &silent_settings) != 0) return errno;
+    silent_terminal = terminal;
+    struct sigaction action = {.sa_handler = end_silent_input_and_process};
+    for (int i = 0; i < ENDING_SIGNALS; i++) sigaddset(&action.sa_mask, ending_signals[i]);
+    for (int i = 0; i < ENDING_SIGNALS; i++) {
+        sigaction(ending_signals[i], NULL, &ending_actions[i]);
+        // nohup(1), for example, ignores SIGHUP.
+        if (ending_actions[i].sa_handler != SIG_IGN) sigaction(ending_signals[i], &action, NULL);
+    }
+    struct termios silent = silent_settings;
+    silent.c_lflag &= ~(tcflag_t)(ECHO | ISIG);
+    if (tcsetattr(terminal, TCSAFLUSH, &silent) == 0) return 0;
+    int error = errno;
+    clinux_end_silent_input();
+    return error;
+}
+
+void clinux_end_silent_input(void) {
+    tcsetattr(silent_terminal, TCSAFLUSH, &silent_settings);
+    for (int i = 0; i < ENDING_SIGNALS; i++) sigaction(ending_signals[i], &ending_actions[i], NULL);
 }

@@ -106,6 +106,14 @@ void clinux_write_all(uint64_t *queue, struct clinux_write *writes, uint32_t cou
 /// Makes this process the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER, prctl(2)). Returns 0, or the errno.
 int clinux_adopt_orphans(void);
 
+/// Turns off the echo of a terminal and its characters for signals (ECHO and ISIG, termios(3)), and discards what was
+/// typed before. If SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the process, the terminal is restored first. Only one thread
+/// may do this at a time. Returns 0, or the errno.
+int clinux_begin_silent_input(int terminal);
+
+/// Restores the terminal and the signal actions that `clinux_begin_silent_input` changed.
+void clinux_end_silent_input(void);
+
 /// Returns the value of an environment variable, which the environment owns. Returns NULL if it is not set, or if the
 /// program has more privileges than its caller (secure_getenv(3)).
 const char *clinux_secure_environment(const char *name);

@@ -1,5 +1,6 @@
 package import SecretMemory
 package import ArgumentParser
+internal import CLinux
 internal import Diagnostics
 internal import Foundation
 internal import Glibc
@@ -62,13 +63,8 @@ package struct PasswordOptions: ParsableArguments {
     /// standard input is not a terminal, or if it ends before the user enters a line.
     package static func prompt(_ question: String) -> SecretBytes? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
-        var settings = termios()
-        guard unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
-        var silent = settings
-        // Ctrl-C is read as a character, because a signal would end the process and leave the terminal without echo.
-        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         Console.say("\(question.visible): ")
-        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        guard clinux_begin_silent_input(STDIN_FILENO) == 0 else { return nil }
         var end = PromptEnd.line
         let answer = try? unsafe SecretBytes(capacity: largest) { buffer throws(CommandFailure) in
             var count = 0
@@ -88,7 +84,7 @@ package struct PasswordOptions: ParsableArguments {
             }
             return count
         }
-        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        clinux_end_silent_input()
         Console.say("\n")
         if end == .interrupted { raise(SIGINT) }
         return end == .line ? answer : nil
