@@ -388,6 +388,18 @@ struct PasteboardFileTests {
         #expect(try Pasteboard(device: device).accesses().map(\.outcome) == [.allowed])
     }
 
+    @Test("Clearing does not replace a record of attempts that is intact but accessible to others")
+    func exposedRecord() throws {
+        try copy("secret")
+        #expect(try read() == "secret")
+        let path = folder + "/accesses"
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        let error = #expect(throws: PasteboardError.self) { try Pasteboard(device: device).clear() }
+        #expect(error?.code == .inputOutput && (error?.cause as? FileError)?.code == .exposedFile)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        #expect(try Pasteboard(device: device).accesses().map(\.outcome) == [.allowed])
+    }
+
     @Test(
         "Files of the pasteboard that are links or accessible to others are rejected",
         arguments: ["item", "accesses", "master.key"])

@@ -1,5 +1,6 @@
 import Conformance
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -100,6 +101,22 @@ struct ConformanceBaselineTests {
         let unwritable = try await run(
             accepting: "*", ["--write-baseline", "/nowhere/known.json"], in: simulation)
         #expect(unwritable.status == 73)
+    }
+
+    @Test("A run that Ctrl-C stops does not write the baseline")
+    func stopped() async throws {
+        let simulation = try Simulation()
+        let (started, file) = (simulation.scratch.path("started"), simulation.scratch.path("known.json"))
+        let running = try simulation.start(
+            .provider, "conformance", "--timeout", "600", "--only", "archives", "--write-baseline", file,
+            "--", "/bin/sh", "-c", "touch \(started); sleep 1000", "consumer", "{file}")
+        try await running.wait { FileManager.default.fileExists(atPath: started) }
+        running.signal(SIGINT)
+        let run = try await running.finish()
+        #expect(run.status == 7)
+        #expect(
+            run.errors.contains("\(file) was not written, because the run was stopped"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: file))
     }
 
     @Test("diff compares two reports, and exits with 7 only if a verdict is worse")

@@ -125,6 +125,20 @@ struct DeviceCommandTests {
         #expect(table.errors.hasSuffix("; the device is before-first-unlock\n"))
     }
 
+    @Test("keychain fails if an item is damaged, and prints no list without that item")
+    func damagedItem() async throws {
+        try await provision()
+        let file = "device/keychain/keychain.sqlite"
+        var database = try simulation.scratch.read(file)
+        // In the identity's record, the accessibility follows the access group.
+        let place = try #require(database.firstRange(of: Array("keyshare.sharedcku".utf8)))
+        database[place.upperBound - 1] = UInt8(ascii: "x")
+        _ = try simulation.scratch.write(database, as: file)
+        let run = try await simulation.device("keychain")
+        #expect(run.status == 74 && run.text.isEmpty, "\(run.text)")
+        #expect(run.errors.contains("has an unknown accessibility"), "\(run.errors)")
+    }
+
     @Test("groups shows the members and files of each application group")
     func groups() async throws {
         try await simulation.device("unlock")

@@ -186,6 +186,16 @@ struct VerifyTests {
         }
     }
 
+    @Test("A file that contains only revocation lists has nothing to check, and verify exits with 5")
+    func onlyLists() async throws {
+        let trust = try await provision("--types", "signature", "--generations", "1")
+        let lists = simulation.scratch.path("lists.pem")
+        try await simulation.provider("trust", "--crl", "-o", lists)
+        let run = try await simulation.consumer("verify", "--trust", trust, "--file", lists)
+        #expect(run.status == 5)
+        #expect(run.errors.contains("\(lists): contains nothing to check"), "\(run.errors)")
+    }
+
     @Test("A .p7c file can contain the anchors, the intermediates, and the certificates to check")
     func bundles() async throws {
         let trust = try await provision("--types", "signature", "--generations", "1")

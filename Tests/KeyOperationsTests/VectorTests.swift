@@ -227,6 +227,25 @@ struct KeyOperationTests {
         }
     }
 
+    @Test(
+        "Encryption with an algorithm that the public key does not support names the algorithm and the key",
+        arguments: KeyVectors.all)
+    func unsupportedEncryption(vectors: KeyVectors) throws {
+        let key = try vectors.privateKey().publicKey
+        let unsupported = SecKeyAlgorithm.allCases.filter {
+            $0.operation == .decrypt && !$0.isSupported(by: key.type, bits: key.bits)
+        }
+        #expect(!unsupported.isEmpty)
+        for algorithm in unsupported {
+            let expected = TokenError.unsupported(algorithm, key.type, bits: key.bits)
+            let error = #expect(throws: TokenError.self, "\(algorithm.name)") {
+                try key.encrypt(SecretBytes(Self.message), algorithm)
+            }
+            #expect(error?.reason == expected.reason)
+            #expect(error?.obstacle == .wrongAlgorithm)
+        }
+    }
+
     @Test("An algorithm of another operation is rejected")
     func operations() throws {
         let (rsa, curve) = (try key("RSA-2048"), try key("P-256"))

@@ -72,6 +72,18 @@ struct PickerCodeTests {
         }
     }
 
+    @Test("Objective-C code of a legacy request returns at once if the user picked no file")
+    func noFile() throws {
+        let requests = try Self.everyRequest().filter { $0.mechanism == .legacy }
+        #expect(!requests.isEmpty)
+        for request in requests {
+            let code = PickerCode(request).text(.objectiveC)
+            let picked = try #require(code.range(of: "NSURL *url = urls.firstObject;\n"))
+            let next = code[picked.upperBound...].split(separator: "\n").first
+            #expect(next?.contains("if (url == nil) { return; }") == true)
+        }
+    }
+
     @Test("Code of 2025 requests for files permits several selections, and ends each access in a defer block")
     func severalFiles() throws {
         for request in try Self.everyRequest() {

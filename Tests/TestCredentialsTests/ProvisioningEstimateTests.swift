@@ -23,6 +23,14 @@ struct ProvisioningEstimateTests {
                 == time + "; the scenario with \u{201C}key: p256\u{201D} takes 2 min")
     }
 
+    @Test("A warning about a run with a pool of keys suggests no faster keys")
+    func pool() {
+        let estimate = ProvisioningEstimate(
+            keys: [.rsa(bits: 2048): 60_000], certificates: 60_000, processors: 2, poolSize: 60_000)
+        #expect(
+            estimate.warning { _ in 0.7 } == "about 6 h for 60,000 RSA-2048 keys on 2 processors")
+    }
+
     @Test("A run of more than 30 seconds has a warning with time, keys, processors and alternatives")
     func long() {
         #expect(

@@ -114,6 +114,23 @@ struct PathReviewTests {
         }
     }
 
+    @Test("A missing policy is explained by the path's only policies, unless one of them is required")
+    func requiredPolicy() throws {
+        let leaf = try TestPKI.leaf { $0.policies = ["1.2.3.4"] }
+        for (required, end) in [
+            ("1.2.3.4", "the path is not valid for any"), ("1.2.3.5", "the path is valid for 1.2.3.4 only"),
+        ] {
+            var verifier = CertificateVerifier()
+            verifier.acceptedPolicies = [required]
+            let review = PathReview([leaf, TestPKI.root.certificate], verifier, [:], VerificationObjects())
+            let problem = Verification.Problem(
+                code: Int(X509_V_ERR_NO_EXPLICIT_POLICY), reason: "", depth: 0, subject: leaf.subject)
+            #expect(
+                review.inPlainWords([problem]).map(\.reason)
+                    == ["you require one of the policies \(required), and \(end)"])
+        }
+    }
+
     @Test("An extension that OpenSSL rejected in the same certificate is not reported again")
     func invalidExtension() throws {
         let leaf = try TestPKI.leaf {

@@ -145,6 +145,22 @@ struct VerifierRuleTests {
         }
     }
 
+    @Test("A critical Netscape certificate type that is not a BIT STRING permits no purpose")
+    func malformedNetscapeType() throws {
+        var verifier = CertificateVerifier()
+        verifier.purpose = .sslserver
+        // 0x40 is the bit for servers, in a BIT STRING and in an OCTET STRING.
+        for (tag, isAllowed) in [(0x03, true), (0x04, false)] as [(UInt8, Bool)] {
+            let leaf = try TestPKI.leaf {
+                $0.extensions = [
+                    CertificateExtension(
+                        oid: "2.16.840.1.113730.1.1", isCritical: true, value: [tag, 0x02, 0x00, 0x40])
+                ]
+            }
+            #expect(verifier.allowsPurpose(leaf, of: leaf) == isAllowed, "\(tag)")
+        }
+    }
+
     @Test("A critical Netscape certificate type of an authority must permit authorities for the purpose")
     func netscapeAuthorities() throws {
         for (bits, purpose, isAllowed) in [
@@ -270,6 +286,34 @@ struct VerifierRuleTests {
             let list = try EncodedRevocationList(
                 der: try #require(der.replacingFirst(reason, with: item)))
             #expect(list.hasUnknownCriticalExtension == isUnknown)
+        }
+    }
+
+    @Test("An entry without a valid time makes a revocation list malformed, and its extensions are ignored")
+    func timeOfEntry() throws {
+        let der = try TestPKI.root.revocationList(
+            [.init(serialNumber: [1], date: TestPKI.start + 86_400, reason: 1)],
+            thisUpdate: TestPKI.start, nextUpdate: TestPKI.end, number: [1]
+        ).der
+        // The extension 1.2, critical, in place of the reason.
+        let valid = try #require(
+            der.replacingFirst(
+                [0x06, 0x03, 0x55, 0x1D, 0x15, 0x04, 0x03, 0x0A, 0x01, 0x01],
+                with: [0x06, 0x01, 0x2A, 0x01, 0x01, 0xFF, 0x04, 0x02, 0x05, 0x00]))
+        #expect(try EncodedRevocationList(der: valid).hasUnknownCriticalExtension)
+        try RevocationListParts(valid).requireEntries(in: valid)
+        // The first replacement is a serial number of 16 octets and no time. The second one is a time without a zone.
+        let serialAndTime: [UInt8] = [0x02, 0x01, 0x01, 0x17, 0x0D] + Array("241204000000Z".utf8)
+        for others in [
+            [0x02, 0x10, 0x01] + [UInt8](repeating: 0, count: 15), serialAndTime.dropLast() + [0x30],
+        ] as [[UInt8]] {
+            let malformed = try #require(valid.replacingFirst(serialAndTime, with: others))
+            let error = #expect(throws: CertificateError.self) {
+                try RevocationListParts(malformed).requireEntries(in: malformed)
+            }
+            #expect(error?.code == .malformed)
+            #expect(error?.reason.contains("an entry has no serial number or no time") == true)
+            #expect(try !EncodedRevocationList(der: malformed).hasUnknownCriticalExtension)
         }
     }
 }
