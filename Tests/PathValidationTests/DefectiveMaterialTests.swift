@@ -194,6 +194,21 @@ struct DefectiveMaterialTests {
         #expect(check.explanation.contains("more than 16 issuers") == (count == 17))
     }
 
+    @Test(
+        "An indirect list with more than 256 entries of one serial number is unusable", arguments: [256, 257])
+    func entriesOfOneSerialNumber(_ count: Int) throws {
+        let name = DERText.element(0xA4, root.certificate.subject.der)
+        var form = ListForm()
+        form.rest = ListForm.rest(
+            entries: Array(repeating: Self.entry(issuers: name), count: count),
+            extensions: [DERText.scope([0x84, 0x01, 0xFF])])
+        let list = try EncodedRevocationList(der: form.der(by: root))
+        let check = Trial(trusted: [root.certificate], lists: [list]).validate(try root.leaf())
+            .verification.check(.revocation)
+        #expect(check.outcome == (count == 256 ? .passed : .failed), "\(check.explanation)")
+        #expect(check.explanation.contains("more than 256 entries") == (count == 257))
+    }
+
     @Test("A list with a malformed entry fails only the check of revocation, unless a response is good")
     func malformedEntry() throws {
         let leaf = try root.leaf()

@@ -303,6 +303,12 @@ extension Limit {
             bound: "\(EncodedRevocationList.mostEntryIssuers) for each entry",
             "EncodedRevocationList.mostEntryIssuers"),
         Limit(
+            "author of a revocation list",
+            asks: "comparing a certificate with all entries of its serial number in an indirect list",
+            pays: "about 20 bytes each",
+            bound: "\(EncodedRevocationList.mostEqualSerialNumbers) entries with the same serial number",
+            "EncodedRevocationList.mostEqualSerialNumbers"),
+        Limit(
             "author of a certificate", asks: "reading URLs of responders and of the issuer's certificates",
             pays: "about 20 bytes each",
             bound: "the first \(Certificate.mostAccessLocations) of each kind",

@@ -19,6 +19,7 @@ struct LimitValueTests {
         #expect(DistinguishedName.largestShownAttributeCount == 64)
         #expect(DistributionPoint.mostNames == 64)
         #expect(EncodedRevocationList.mostEntryIssuers == 16)
+        #expect(EncodedRevocationList.mostEqualSerialNumbers == 256)
         #expect(Certificate.mostAccessLocations == 64)
     }
 }

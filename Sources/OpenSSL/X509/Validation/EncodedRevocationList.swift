@@ -29,6 +29,9 @@ package final class EncodedRevocationList: Sendable {
     /// The maximum number of names in the certificateIssuer of an entry (RFC 5280 5.3.3). The following entries inherit
     /// these names, and OpenSSL compares each of them for every entry with the certificate's serial number.
     package static let mostEntryIssuers = 16
+    /// The maximum number of entries with the same serial number in an indirect list, one for each issuer. OpenSSL
+    /// compares the issuers of all of them with that of each certificate with this number.
+    package static let mostEqualSerialNumbers = 256
 
     /// The signer of the list.
     package let issuer: DistinguishedName

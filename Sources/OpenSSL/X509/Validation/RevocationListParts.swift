@@ -79,9 +79,11 @@ struct RevocationListParts {
 
     /// Checks the structure of every entry (RFC 5280 5.1.2.6, 5.3).
     ///
-    /// - Throws: `malformed`, `overLimit` for too many issuers of an entry.
+    /// - Throws: `malformed`, `overLimit` for too many issuers of an entry, or too many entries with one serial number.
     func requireEntries(in der: [UInt8]) throws(CertificateError) {
         guard let entries else { return }
+        let isIndirect = scope?.isIndirect == true
+        var counts: [ArraySlice<UInt8>: Int] = [:]
         var walk = DERWalk(der, in: entries)
         while !walk.isAtEnd {
             guard let entry = walk.skip(V_ASN1_SEQUENCE) else {
@@ -91,13 +93,18 @@ struct RevocationListParts {
             guard let serial = fields.skip(V_ASN1_INTEGER), !serial.contents.isEmpty,
                 Self.hasTime(&fields, der)
             else { throw Self.malformed("an entry has no serial number or no time") }
+            if isIndirect {
+                counts[der[serial.contents], default: 0] += 1
+                guard counts[der[serial.contents], default: 0] <= EncodedRevocationList.mostEqualSerialNumbers
+                else { throw Self.tooManyEntries }
+            }
             if fields.isAtEnd { continue }
             guard isVersion2 else {
                 throw Self.malformed("an entry has extensions, but the list's version is not 2")
             }
             let found = try Self.requireExtensions(der, fields.position..<entry.contents.upperBound)
             // RFC 5280 5.3.3 defines certificateIssuer only for indirect lists.
-            guard scope?.isIndirect == true || !found.types.contains(Self.certificateIssuer) else {
+            guard isIndirect || !found.types.contains(Self.certificateIssuer) else {
                 throw Self.malformed("an entry has an issuer, but the list is not indirect")
             }
         }
@@ -152,6 +159,13 @@ struct RevocationListParts {
     private static let tooManyIssuers = CertificateError(
         .overLimit,
         "an entry of a revocation list has more than \(EncodedRevocationList.mostEntryIssuers) issuers")
+
+    private static let tooManyEntries = CertificateError(
+        .overLimit,
+        """
+        an indirect revocation list has more than \(EncodedRevocationList.mostEqualSerialNumbers) entries with the same \
+        serial number
+        """)
 
     private static func malformed(_ reason: String) -> CertificateError {
         .draining(.malformed, "decoding a revocation list: \(reason)")
