@@ -78,12 +78,13 @@ struct LayerOpener {
     /// Decrypts a message with the first private key that opens it, or else with the password or shared key.
     ///
     /// A sender can make one recipient unusable, by mistake or with a new method, so the others are tried as well. The
-    /// error does not depend on the recipient that failed.
+    /// error does not depend on the recipient that failed, unless a key lacks the user's consent.
     private func decrypt(
         _ structure: CMSStructure, _ ciphertext: UnnamedFile
     ) throws -> (protection: MessageProtection, content: UnnamedFile) {
         let envelope = try CMSEnvelope(structure)
         var failure: CMSError?
+        var unavailable: (any Error)?
         var tried: Set<CMSRecipient> = []
         for recipient in envelope.recipients where !tried.contains(recipient) {
             let key: (certificate: Certificate, key: PrivateKey)?
@@ -104,16 +105,18 @@ struct LayerOpener {
                 return try decrypt(envelope, ciphertext, as: recipient, with: found)
             } catch let error as CMSError where error.code == .altered {
                 failure = error
+            } catch let error as any ExternalKeyError where error.concernsOnlyThisKey {
+                unavailable = unavailable ?? error
             }
         }
         if let secret {
             do {
                 if let opened = try decrypt(envelope, ciphertext, withSecret: secret) { return opened }
             } catch let error as CMSError {
-                throw failure ?? error
+                throw unavailable ?? failure ?? error
             }
         }
-        if let failure { throw failure }
+        if let reason = unavailable ?? failure { throw reason }
         let names = envelope.recipients.prefix(3).map(\.name).joined(separator: ", ")
         let more = envelope.recipients.count > 3 ? " and \(envelope.recipients.count - 3) others" : ""
         throw CMSError(

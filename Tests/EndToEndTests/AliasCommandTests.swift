@@ -93,6 +93,40 @@ struct AliasCommandTests {
             try await simulation.device("aliases", "--permission", "allow", "--app", "nobody").status == 9)
     }
 
+    @Test("A recipient whose key was not granted does not prevent a granted key from opening the message")
+    func oneGrantedRecipient() async throws {
+        #expect(try await simulation.provider("alias", "add").status == 0)
+        try await simulation.serve()
+        let table = try await simulation.consumer(
+            "alias", "query", "--columns", "alias,certificate", "--json"
+        )
+        .document(Table.self)
+        for number in 1...2 {
+            let row = try #require(table.rows.first { $0["alias"] == "Purebred Recovered #\(number)" })
+            _ = try simulation.write(try #require(row["certificate"]), as: "\(number).base64")
+        }
+        _ = try simulation.write("a letter\n", as: "letter.txt")
+        try simulation.scratch.shell(
+            """
+            for number in 1 2; do base64 -d -i $number.base64 | openssl x509 -inform DER -out $number.pem; done
+            openssl cms -encrypt -aes256 -in letter.txt -out 12.eml 1.pem 2.pem
+            openssl cms -encrypt -aes256 -in letter.txt -out 21.eml 2.pem 1.pem
+            """)
+        let messages = ["12.eml", "21.eml"].map(simulation.scratch.path)
+        for message in messages {
+            let run = try await simulation.consumer("decrypt", "--alias", message, "--json")
+            #expect(try run.status == 10 && run.errorCode() == "no-key-grant")
+        }
+        let choice = try await simulation.consumer(
+            "alias", "choose", "--for", "decryption", "--at", "2026-06-01")
+        #expect(choice.status == 0)
+        for message in messages {
+            let run = try await simulation.consumer("decrypt", "--alias", message)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(run.text.contains("a letter"))
+        }
+    }
+
     @Test("Messages are signed and decrypted with the keys of aliases, and verify checks the keys")
     func messages() async throws {
         #expect(try await simulation.provider("alias", "add").status == 0)

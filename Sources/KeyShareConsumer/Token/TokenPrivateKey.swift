@@ -101,3 +101,8 @@ extension TokenPrivateKey {
         try signature.withTransientArray { try publicKey.verify($0, of: data, algorithm) }
     }
 }
+
+extension TokenError: ExternalKeyError {
+    /// Whether the user has granted the app no key of this alias, but perhaps those of others.
+    package var concernsOnlyThisKey: Bool { obstacle == .noKeyGrant }
+}

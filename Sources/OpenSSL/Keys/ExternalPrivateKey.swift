@@ -16,6 +16,12 @@ package protocol ExternalPrivateKey: Sendable {
     func result(of use: PrivateKeyUse) throws -> SecretBytes?
 }
 
+/// An error of an external key that can mean that the app may use other keys of the same holder, but not this one.
+package protocol ExternalKeyError: Error {
+    /// Whether only this key is unavailable.
+    var concernsOnlyThisKey: Bool { get }
+}
+
 extension PrivateKey {
     /// Creates a key whose private half is external. OpenSSL holds only the public half, and calls `external` for
     /// operations with the private half.
