@@ -390,7 +390,7 @@ let package = Package(
             name: "KeyShareConsumerTests",
             dependencies: [
                 "DeviceSimulation", "Diagnostics", "KeyOperations", "KeyShareClient", "KeyShareConsumer",
-                "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "OpenSSL",
+                "KeyShareProtocol", "KeyShareServer", "KeyShareWire", "KeySharing", "LocalSockets", "OpenSSL",
                 "PathValidation", "PersistentToken", "PrivateFiles", "SecretMemory", "SecureMail",
                 "SimulatedKeychain", "TestSupport", "ZipBundles", swiftASN1,
             ]),

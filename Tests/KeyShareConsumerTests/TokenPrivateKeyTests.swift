@@ -5,6 +5,7 @@ import KeyShareProtocol
 import KeyShareServer
 import KeyShareWire
 import KeySharing
+import LocalSockets
 import OpenSSL
 import PersistentToken
 import SecretMemory
@@ -165,20 +166,44 @@ struct TokenPrivateKeyTests {
         let certificate = try TestIdentity("own").certificate
         let columns = AliasQuery.Column.allCases.map(\.rawValue)
         let row = ["a", Data(certificate.der).base64EncodedString(), "other"]
-        for (places, isRead) in [([0, 1, 2], true), ([1, 0, 2], false), ([0, 1], false)] {
+        let damaged = row[1].prefix(row[1].count / 8 * 4)
+        for (places, isRead) in [
+            ([0, 1, 2], true), ([1, 0, 2], false), ([0, 1], false), ([0, 3, 2], false),
+        ] {
             var provider = StandInProvider()
             provider.token = StandInToken(
                 entry: Self.entry(certificate, .ec, usage: .digitalSignature)
             ) { _ in SecretBytes([]) }
-            provider.aliases = OneAlias(columns: places.map { columns[$0] }, row: places.map { row[$0] })
+            provider.aliases = OneAlias(
+                columns: places.map { (columns + ["certificate"])[$0] },
+                row: places.map { (row + [String(damaged)])[$0] })
             try await provider.serving { (client) async throws in
                 if isRead {
                     let member = try #require(try await AliasKeychain(client).members.first)
                     #expect(member.entry.alias == "a" && member.identity.certificate == certificate)
                 } else {
-                    await #expect(throws: CertificateError(.missing, "")) { try await AliasKeychain(client) }
+                    await #expect(throws: SocketError(.malformedReply, "")) {
+                        try await AliasKeychain(client)
+                    }
                 }
             }
+        }
+    }
+
+    @Test("An invalid certificate of a token is an error of the provider")
+    func invalidCertificate() async throws {
+        let certificate = try TestIdentity("own").certificate
+        let entry = TokenEntry(
+            tokenID: "token", objectID: "object", label: "label",
+            certificate: Array(certificate.der.dropLast()),
+            keyFamily: .ec, keyBits: 256,
+            properties: TokenKeyProperties(usage: .digitalSignature, family: .ec, rule: .rfc5280),
+            hasKey: true,
+            rule: .rfc5280)
+        var provider = StandInProvider()
+        provider.token = StandInToken(entry: entry) { _ in SecretBytes([]) }
+        _ = try await provider.serving { (client) async throws in
+            await #expect(throws: SocketError(.malformedReply, "")) { try await TokenKeychain(client) }
         }
     }
 

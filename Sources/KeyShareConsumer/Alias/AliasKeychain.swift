@@ -4,6 +4,7 @@ package import Foundation
 package import KeyShareClient
 internal import KeyShareProtocol
 package import KeySharing
+internal import LocalSockets
 internal import OpenSSL
 internal import PersistentToken
 package import SimulatedKeychain
@@ -27,15 +28,22 @@ package struct AliasKeychain: Sendable {
     /// - Parameters:
     ///   - client: A connection to the provider.
     ///   - app: The name of the querying app.
-    /// - Throws: `CertificateError` if a row has no valid certificate; the errors of `ProviderClient.aliases`.
+    /// - Throws: The errors of `ProviderClient.aliases`; `SocketError.Code.malformedReply` also if columns are missing, or if a
+    ///   row has no valid certificate.
     package init(_ client: ProviderClient, app: App = .consumer) async throws {
         let columns = AliasQuery.Column.allCases
         let table = try await client.aliases(
             app: app.bundleIdentifier, columns: columns.map(\.rawValue))
         guard table.columns == columns.map(\.rawValue) else {
-            throw CertificateError(.missing, "the provider did not return the requested columns")
+            throw SocketError(.malformedReply, "the provider did not return the requested columns")
         }
-        members = try table.rows.map { row in try Member(alias: row[0], certificate: row[1], type: row[2]) }
+        members = try table.rows.map { row throws(SocketError) in
+            do throws(CertificateError) {
+                return try Member(alias: row[0], certificate: row[1], type: row[2])
+            } catch {
+                throw .invalidCertificate(of: row[0], error)
+            }
+        }
     }
 
     /// The identities of all aliases as a keychain of tokens, for code that uses external keys.
@@ -65,7 +73,7 @@ extension AliasKeychain.Member {
     /// Reads a row of a query.
     ///
     /// - Throws: `CertificateError` if the text is not a certificate.
-    fileprivate init(alias: String, certificate text: String, type: String) throws {
+    fileprivate init(alias: String, certificate text: String, type: String) throws(CertificateError) {
         let der = Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data()
         let certificate = try Certificate(der: Array(der))
         let key = certificate.publicKey

@@ -1,5 +1,6 @@
 internal import CertificateReading
 internal import DeviceSimulation
+internal import Diagnostics
 package import KeyShareClient
 internal import KeyShareProtocol
 internal import KeyShareWire
@@ -67,8 +68,8 @@ package struct TokenKeychain: Sendable {
     /// - Parameters:
     ///   - client: A connection to the provider.
     ///   - entitlements: The entitlements of the requesting app.
-    /// - Throws: `TokenError` `tokenNotFound` if the app is not entitled to tokens; `CertificateError`; the errors of
-    ///   `ProviderClient.tokens()`, `ProviderFailure` and `SocketError`.
+    /// - Throws: `TokenError` `tokenNotFound` if the app is not entitled to tokens; the errors of
+    ///   `ProviderClient.tokens()`, `ProviderFailure` and `SocketError`, also for an invalid certificate.
     package init(_ client: ProviderClient, entitlements: Entitlements = App.consumer.entitlements)
         async throws
     {
@@ -77,7 +78,13 @@ package struct TokenKeychain: Sendable {
                 .tokenNotFound, "the app's entitlements do not contain \(Entitlements.tokenGroup)",
                 obstacle: .notEntitled)
         }
-        entries = try await client.tokens().map { try TokenIdentity($0) }
+        entries = try await client.tokens().map { entry throws(SocketError) in
+            do throws(CertificateError) {
+                return try TokenIdentity(entry)
+            } catch {
+                throw .invalidCertificate(of: entry.label, error)
+            }
+        }
     }
 
     /// Whether an error means that the group is empty for the app: the app is not entitled to tokens, or no provider
@@ -106,5 +113,14 @@ package struct TokenKeychain: Sendable {
             throw RequestError(.noSuchIdentity, name)
         }
         return found
+    }
+}
+
+extension SocketError {
+    /// The error that a provider returned an invalid certificate for a token or an alias.
+    static func invalidCertificate(of label: String, _ error: CertificateError) -> SocketError {
+        SocketError(
+            .malformedReply,
+            "the provider returned an invalid certificate for \(label.visible): \(error.reason)")
     }
 }
