@@ -209,18 +209,22 @@ extension SocketAddress {
             // An IPv4 address inside IPv6 (RFC 4291 2.5.5.2, RFC 6052 2.1) has the scope of the IPv4 address.
             let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
             let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B] + Array(repeating: 0, count: 8)
-            if octets.starts(with: mapped) || octets.starts(with: translated) {
-                return Self.reach(Array(octets.suffix(4)))
-            }
+            if octets.starts(with: mapped) { return Self.reach(Array(octets.suffix(4))) }
+            if octets.starts(with: translated) { return Self.reach(throughGateway: octets.suffix(4)) }
             if octets.dropLast().allSatisfy({ $0 == 0 }) { return octets.last == 1 ? .loopback : .special }
             // Global unicast is 2000::/3 (RFC 4291 2.4). In it, 2001:db8::/32 is for examples and 2002::/16 wraps IPv4.
             if octets[0] & 0xE0 != 0x20 { return .special }
             if octets.starts(with: [0x20, 0x01, 0x0D, 0xB8]) { return .special }
-            if octets.starts(with: [0x20, 0x02]) { return Self.reach(Array(octets[2..<6])) }
+            if octets.starts(with: [0x20, 0x02]) { return Self.reach(throughGateway: octets[2..<6]) }
             return .wide
         default:
             return .special
         }
+    }
+
+    /// The scope of an IPv4 address to which a gateway forwards packets. Its loopback is not that of this machine.
+    private static func reach(throughGateway octets: ArraySlice<UInt8>) -> AddressReach {
+        reach(Array(octets)) == .wide ? .wide : .special
     }
 
     private static func reach(_ octets: [UInt8]) -> AddressReach {

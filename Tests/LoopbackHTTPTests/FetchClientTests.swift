@@ -204,7 +204,7 @@ struct FetchClientTests {
             ("169.253.0.1", .wide), ("128.0.0.1", .wide),
             ("169.254.169.254", .special), ("0.0.0.0", .special), ("224.0.0.1", .special), ("::", .special),
             ("fe80::1", .special), ("fd00::1", .special), ("::ffff:10.0.0.1", .special),
-            ("64:ff9b::a00:1", .special),
+            ("64:ff9b::a00:1", .special), ("64:ff9b::7f00:1", .special), ("2002:7f00:1::1", .special),
             ("2001:db8::1", .special), ("2002:a00:1::1", .special), ("172.32.0.1", .wide), ("8.8.8.8", .wide),
             ("2606:4700::1", .wide),
         ])
