@@ -237,7 +237,8 @@ private final class HandedOver: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     func add(_ descriptor: CInt, _ done: @escaping @Sendable () -> Void) {
-        close(descriptor)
+        // A peer that waits for the end of its connection then finds it counted.
+        defer { close(descriptor) }
         let reached = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.count += 1
             state.waiting.append(done)
