@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The header fields inside the cryptographic protection of a message, compared with those outside (RFC 9788).
 package struct HeaderProtection: Sendable {
     /// The ways in which header fields are protected. The raw values are the names in JSON documents.
@@ -30,17 +32,17 @@ package struct HeaderProtection: Sendable {
         package let kind: Kind
         /// The name of the field, with the capitalization of the message.
         package let name: String
-        /// The protected value; nil if there is none.
+        /// The protected value; nil if there is none. Its end is missing if it is long (`MailLimits.shownValue`).
         package let inner: String?
-        /// The unprotected value; nil if there is none.
+        /// The unprotected value; nil if there is none. Its end is missing if it is long.
         package let outer: String?
 
         /// Creates a difference.
         package init(_ kind: Kind, _ name: String, inner: String?, outer: String?) {
             self.kind = kind
             self.name = name
-            self.inner = inner
-            self.outer = outer
+            self.inner = inner.map(MailText.shortened)
+            self.outer = outer.map(MailText.shortened)
         }
     }
 
@@ -93,7 +95,9 @@ package struct HeaderProtection: Sendable {
     private static func compare(
         _ inner: MailHeader, _ outer: MailHeader, _ recorded: MailHeader, isCipher: Bool
     ) -> [Difference] {
-        let (innerTexts, outerTexts, recordedTexts) = (inner.texts, outer.texts, recorded.texts)
+        let (innerTexts, outerTexts, recordedTexts) = (
+            inner.decoded.texts, outer.decoded.texts, recorded.decoded.texts
+        )
         var differences: [Difference] = []
         var seen: Set<String> = []
         for field in inner.fields {
@@ -106,11 +110,8 @@ package struct HeaderProtection: Sendable {
                 ? .hidden : outside == nil ? .removed : .changed
             differences.append(Difference(kind, field.name, inner: inside, outer: outside))
         }
-        for field in outer.userFields.fields where field.isShownToUsers {
-            let name = field.name.lowercased()
-            if seen.insert(name).inserted {
-                differences.append(Difference(.added, field.name, inner: nil, outer: outerTexts[name]))
-            }
+        for (name, key) in outer.decoded.shownNames where seen.insert(key).inserted {
+            differences.append(Difference(.added, name, inner: nil, outer: outerTexts[key]))
         }
         return differences
     }
@@ -125,14 +126,41 @@ extension MailHeader {
                 !$0.name.lowercased().hasPrefix("content-") && !$0.is("MIME-Version") && !$0.is("HP-Outer")
             }, lineAmbiguity: lineAmbiguity)
     }
+}
 
-    /// All values of each field, decoded for comparison and display, keyed by name in lower case.
-    fileprivate var texts: [String: String] {
-        Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { fields in
-            fields.map { field in
-                MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)
-                    .joined(separator: " ")
-            }.joined(separator: ", ")
+/// The fields of a header, decoded for comparison when they are first needed. All copies of a header use the same
+/// instance, because the header of a message is compared with that of each of its parts.
+final class DecodedFields: Sendable {
+    private struct Contents {
+        /// All values of each field, keyed by name in lower case.
+        let texts: [String: String]
+        /// The names of the fields that are shown to users, without duplicates, also in lower case.
+        let shownNames: [(name: String, key: String)]
+    }
+
+    private let fields: [MailHeader.Field]
+    private let contents = Mutex<Contents?>(nil)
+
+    init(_ fields: [MailHeader.Field]) { self.fields = fields }
+
+    var texts: [String: String] { decoded.texts }
+    var shownNames: [(name: String, key: String)] { decoded.shownNames }
+
+    private var decoded: Contents {
+        contents.withLock { contents in
+            if let contents { return contents }
+            let texts = Dictionary(grouping: fields) { $0.name.lowercased() }.mapValues { fields in
+                fields.map { field in
+                    MailText.decoded(headerValue: field.value).split(whereSeparator: \.isWhitespace)
+                        .joined(separator: " ")
+                }.joined(separator: ", ")
+            }
+            var seen: Set<String> = []
+            let shown = fields.filter { $0.isShownToUsers && seen.insert($0.name.lowercased()).inserted }
+            let decoded = Contents(
+                texts: texts, shownNames: shown.map { ($0.name, $0.name.lowercased()) })
+            contents = decoded
+            return decoded
         }
     }
 }
@@ -140,12 +168,12 @@ extension MailHeader {
 extension MailHeader.Field {
     /// Whether mail programs show the field, or act on it (RFC 9788, 1.4, user-facing). Others, such as Received, are
     /// added during transport.
-    package var isShownToUsers: Bool {
-        let shown: Set<String> = [
-            "subject", "from", "to", "cc", "bcc", "date", "reply-to", "followup-to", "sender", "comments",
-            "keywords", "message-id", "in-reply-to", "references", "resent-from", "resent-to", "resent-cc",
-            "resent-date", "resent-sender",
-        ]
-        return shown.contains(name.lowercased())
-    }
+    package var isShownToUsers: Bool { Self.shownToUsers.contains(name.lowercased()) }
+
+    private static let shownToUsers: Set = [
+        "subject", "from", "to", "cc", "bcc", "date", "reply-to", "followup-to", "sender", "comments",
+        "keywords",
+        "message-id", "in-reply-to", "references", "resent-from", "resent-to", "resent-cc", "resent-date",
+        "resent-sender",
+    ]
 }

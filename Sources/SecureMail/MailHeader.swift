@@ -33,6 +33,8 @@ package struct MailHeader: Sendable {
     /// The file names that Content-Type and Content-Disposition (RFC 2183) declare, with the parts of divided names (RFC
     /// 2231) as separate names; nil if programs could find different names.
     let fileNames: [String]?
+    /// The fields, decoded for comparison.
+    let decoded: DecodedFields
 
     /// Creates a header.
     package init(_ fields: [Field], lineAmbiguity: String? = nil) {
@@ -43,6 +45,7 @@ package struct MailHeader: Sendable {
     private init(_ fields: [Field], lineAmbiguity: String?, isTypeDivided: Bool) {
         self.fields = fields
         self.lineAmbiguity = lineAmbiguity
+        decoded = DecodedFields(fields)
         let types = fields.filter { $0.is("Content-Type") }
         contentType = types.count == 1 ? ContentType(types[0].value, isDivided: isTypeDivided) : nil
         fileNames = Self.fileNames(in: fields)

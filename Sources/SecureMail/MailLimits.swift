@@ -8,6 +8,8 @@ package enum MailLimits {
     package static let parameters = 200
     /// The maximum number of addresses in a field, and of alternative names of a signer that are compared with them.
     package static let addresses = 1_000
+    /// The maximum number of characters of a field that are shown for each part.
+    package static let shownValue = 1_024
     /// The number of nested encryptions and signatures at which a message is rejected.
     package static let layers = 8
     /// The maximum length of a boundary between parts, in bytes. RFC 2046, 5.1.1, allows 70.

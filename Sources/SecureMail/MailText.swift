@@ -3,6 +3,18 @@ package import Foundation
 
 /// Encodes and decodes text for messages.
 package enum MailText {
+    /// The value of a field as it is shown for a part: without the end of a long one, which each part would repeat
+    /// (`MailLimits.shownValue`).
+    package static func shortened(_ value: String) -> String {
+        let scalars = value.unicodeScalars
+        guard
+            let end = scalars.index(
+                scalars.startIndex, offsetBy: MailLimits.shownValue, limitedBy: scalars.endIndex),
+            end < scalars.endIndex
+        else { return value }
+        return String(value[..<end]) + "…"
+    }
+
     /// Encodes text as the value of a header field. Printable ASCII is returned unchanged. Other text is converted to
     /// encoded words (RFC 2047), one on each line.
     package static func headerValue(_ text: String) -> String {

@@ -43,9 +43,11 @@ struct MessageSignerTests {
         part?.signers.first?.checks.first { $0.name == name }
     }
 
-    private func signed(_ sender: MessageSender, at time: Date) throws -> [UInt8] {
+    private func signed(
+        _ sender: MessageSender, at time: Date, from addresses: String = "dana@mail.example"
+    ) throws -> [UInt8] {
         try MailWriter.signed(
-            MailHeader([.init("From", "dana@mail.example")]), MessageSender.body,
+            MailHeader([.init("From", addresses)]), MessageSender.body,
             as: (sender.certificate, sender.key), chain: [], boundary: "b", signingTime: time,
             scratch: scratch.path)
     }
@@ -118,6 +120,19 @@ struct MessageSignerTests {
         let report = try await judge(multipart([listed, mail]))
         #expect(
             report.parts.map { check("revocation", $0)?.outcome } == [.failed, .notChecked])
+    }
+
+    @Test("The check of the sender names the first eight addresses and counts the others")
+    func manyAddresses() async throws {
+        for (count, end) in [(8, "u7@mail.example, but"), (10, "u7@mail.example and 2 more, but")] {
+            let addresses = (0..<count).map { "u\($0)@mail.example" }.joined(separator: ", ")
+            let mail = try signed(authority.sender(), at: authority.now, from: addresses)
+            let sender = try #require(check("sender", try await judge(mail).parts.first))
+            #expect(sender.outcome == .failed)
+            #expect(
+                sender.explanation.hasPrefix("From contains u0@mail.example, u1@"), "\(sender.explanation)")
+            #expect(sender.explanation.contains(end), "\(sender.explanation)")
+        }
     }
 
     @Test("A signing time may be at most five minutes ahead of the clock")

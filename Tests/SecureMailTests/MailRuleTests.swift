@@ -373,6 +373,24 @@ struct MailRuleTests: MailSuite {
         }
     }
 
+    @Test(
+        "Only the first 1,024 characters of a field are shown as a difference, but all of them are compared")
+    func longValues() throws {
+        let type = MailHeader.Field("Content-Type", "text/plain; hp=\"clear\"")
+        let long = String(repeating: "x", count: 1_024)
+        for (inner, outer, shown) in [
+            (long + "yz", long + "yz", nil), (long + "y", long + "z", (long + "…", long + "…")),
+            (long, long + "z", (long, long + "…")),
+        ] as [(String, String, (String, String)?)] {
+            let payload = MailHeader([.init("Subject", inner), type])
+            let found = HeaderProtection(
+                payload: payload, wrapped: nil, outer: MailHeader([.init("Subject", outer)]),
+                isEncrypted: false)
+            let difference = try #require(found).differences.first
+            #expect(difference?.inner == shown?.0 && difference?.outer == shown?.1)
+        }
+    }
+
     @Test("A message without hidden fields has no legacy display")
     func emptyLegacyDisplay() {
         let fields = MailHeader([.init("From", "a@mail.example"), .init("To", "b@mail.example")])

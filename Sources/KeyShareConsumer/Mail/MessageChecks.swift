@@ -218,7 +218,9 @@ enum MessageChecks {
     }
 
     /// Whether the sender of the message that contains the part is the signer (RFC 8550, 3).
-    static func sender(of part: MessageContents.ProtectedPart, signedBy certificate: Certificate) -> Check {
+    static func sender(
+        of part: MessageContents.ProtectedPart, signedBy certificate: Certificate, _ addresses: AddressCache
+    ) -> Check {
         let name = "sender"
         // Some programs protect only other fields, such as Subject.
         let protected = part.headerProtection?.header
@@ -231,7 +233,7 @@ enum MessageChecks {
                 explanation: "some programs could find another From field, because the header \(ambiguity)")
         }
         let fields = header.fields.filter { $0.name.lowercased() == "from" }
-        guard fields.count == 1, let field = fields.first, let from = MailAddress.list(field.value),
+        guard fields.count == 1, let field = fields.first, let from = addresses.list(field.value),
             !from.isEmpty
         else {
             let reason =
@@ -245,8 +247,7 @@ enum MessageChecks {
                 name: name, outcome: .unsettled,
                 explanation: "the certificate has more than \(MailLimits.addresses) alternative names")
         }
-        let certified = MailAddress.addresses(in: certificate)
-        let names = Set(certified)
+        let (certified, names) = addresses.addresses(in: certificate)
         guard !names.isEmpty else {
             return Check(
                 name: name, outcome: .notChecked,
@@ -257,7 +258,7 @@ enum MessageChecks {
         guard !others.isEmpty else {
             return Check(name: name, outcome: .passed, explanation: list(from))
         }
-        let sender = header["Sender"].flatMap(MailAddress.list) ?? []
+        let sender = header["Sender"].flatMap(addresses.list) ?? []
         let delegate = sender.first { names.contains($0) }
         return Check(
             name: name, outcome: .failed,
@@ -265,7 +266,9 @@ enum MessageChecks {
                 + (delegate == nil ? "" : ", who is the Sender"))
     }
 
+    /// The first addresses. The explanation of each signature can contain them.
     private static func list(_ addresses: [MailAddress]) -> String {
-        addresses.map { "\($0)".visible }.joined(separator: ", ")
+        let shown = addresses.prefix(8).map { "\($0)".visible }.joined(separator: ", ")
+        return addresses.count > 8 ? "\(shown) and \(addresses.count - 8) more" : shown
     }
 }

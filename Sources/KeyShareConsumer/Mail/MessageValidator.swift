@@ -12,6 +12,7 @@ package final class MessageValidator {
     private let fetcher: MaterialFetcher?
     private let date: Date?
     private let now: Date
+    private var addresses = AddressCache()
     /// The limits of the path searches.
     package var limits: PathLimits {
         get { paths.limits }
@@ -43,6 +44,7 @@ package final class MessageValidator {
     /// Judges a message and each of its S/MIME parts.
     package func validate(_ contents: MessageContents) async -> MessageReport {
         paths.remainingTime = limits.totalTime
+        addresses = AddressCache()
         var parts: [MessageReport.Part] = []
         for part in contents.parts { parts.append(await judge(part)) }
         return MessageReport(
@@ -84,7 +86,7 @@ package final class MessageValidator {
                 signature: report, date: date, checks: ownChecks, validation: nil, fetched: [],
                 hasOnlyExpired: false)
         }
-        let sender = MessageChecks.sender(of: part, signedBy: certificate)
+        let sender = MessageChecks.sender(of: part, signedBy: certificate, addresses)
         guard !isOutOfTime else {
             let check = ValidationReport.Check(
                 name: Verification.Kind.chain.words, outcome: .unsettled, explanation: outOfTime)

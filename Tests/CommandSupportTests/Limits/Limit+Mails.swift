@@ -18,6 +18,10 @@ extension Limit {
                 signer; above, the check `sender` fails or remains open
                 """, "MailLimits.addresses"),
         Limit(
+            "author of a message", asks: "showing a field of the header for each part",
+            pays: "about ten bytes for each part",
+            bound: "the first \(number(MailLimits.shownValue)) characters", "MailLimits.shownValue"),
+        Limit(
             "author of a message", asks: "nested encryptions and signatures",
             pays: "a quarter more bytes for each",
             bound: "\(number(MailLimits.layers - 1))", "MailLimits.layers"),
