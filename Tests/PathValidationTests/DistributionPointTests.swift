@@ -37,6 +37,29 @@ struct DistributionPointTests: RevocationListSuite {
         }
     }
 
+    @Test(
+        "A list of the wrong kind of certificate can revoke a certificate, but does not cover it",
+        arguments: [0x81, 0x82])
+    func wrongKind(kind: UInt8) throws {
+        func scope(_ kind: UInt8) -> CertificateExtension {
+            CertificateExtension(
+                oid: "2.5.29.28", isCritical: true, value: [0x30, 0x03, kind, 0x01, 0xFF])
+        }
+        // For users only, and for authorities only.
+        let (issuer, serial): (TestAuthority, UInt8) = kind == 0x81 ? (root, 6) : (authority, 9)
+        let leaf = try authority.leaf()
+        let good = [try root.list(), try authority.list()]
+        for revoked in [false, true] {
+            let list = try issuer.list(
+                revoked ? [TestAuthority.entry([serial])] : [], number: [2], [scope(kind)])
+            #expect(outcomes(good + [list], leaf, untrusted: [authority]) == [revoked ? .failed : .passed])
+        }
+        // A serial number of an attribute certificate is that of another certificate.
+        let attributes = try issuer.list(
+            [TestAuthority.entry([serial])], [scope(0x85)])
+        #expect(outcomes(good + [attributes], leaf, untrusted: [authority]) == [.passed])
+    }
+
     @Test("A newer list of another point does not replace the right list")
     func newer() throws {
         let other = try signer.list(

@@ -51,6 +51,23 @@ struct HoldTests: RevocationListSuite {
         #expect(!explanation.contains("certificateHold"), "\(explanation)")
     }
 
+    @Test(
+        "In an indirect list, too, a revocation takes precedence over a hold, but not that of another issuer")
+    func entriesOfIndirectList() throws {
+        let release = try root.list(number: [2], thisUpdate: Self.later, [EncodedExtension.indirect])
+        let other = try TestAuthority.name("Other")
+        for entries in [[entry(6), entry(1)], [entry(1), entry(6)]] {
+            let list = try root.list(entries, [EncodedExtension.indirect])
+            #expect(outcomes([list]) == [.failed])
+            #expect(outcomes([list, release]) == [.failed])
+        }
+        let foreign = CertificateRevocationList.Entry(
+            serialNumber: [9], date: TestAuthority.start, reason: 1, issuer: other)
+        let list = try root.list([entry(6), foreign], [EncodedExtension.indirect])
+        #expect(outcomes([list]) == [.failed])
+        #expect(outcomes([list, release]) == [.passed])
+    }
+
     @Test("A complete list does not lift a hold in a list that OpenSSL consults")
     func completeLists() throws {
         let hold = try root.list([entry(6)])

@@ -46,6 +46,31 @@ struct ListSignerTests: RevocationListSuite {
         }
     }
 
+    @Test("An authority's other key, which its own key certified, can sign lists unless a list revokes it")
+    func otherKeyOfAuthority() throws {
+        let authority = try root.authority("Authority", serial: [6])
+        for (owner, leaf, lists) in [
+            (root, try root.leaf(), []), (authority, try authority.leaf(), [try root.list()]),
+        ] {
+            let name = try #require(owner.certificate.subject.commonName)
+            let signer = try owner.authority(name, serial: [5]) { $0.keyUsage = .cRLSign }
+            let untrusted = [authority, signer]
+            #expect(outcomes(lists + [try signer.list()], leaf, untrusted: untrusted) == [.passed])
+            #expect(
+                outcomes(lists + [try signer.list([entry(9, reason: 1)])], leaf, untrusted: untrusted) == [
+                    .failed
+                ])
+            let revoking = try owner.list(
+                [entry(5, reason: 1)], thisUpdate: outdated, nextUpdate: outdated + 60)
+            #expect(outcomes(lists + [try signer.list(), revoking], leaf, untrusted: untrusted) == [.failed])
+            let stranger = try TestAuthority.root("Stranger").authority(name, serial: [5])
+            #expect(
+                outcomes(lists + [try stranger.list()], leaf, untrusted: [authority, stranger]) == [
+                    .unsettled
+                ])
+        }
+    }
+
     @Test("A signer below a revoked authority settles nothing")
     func belowRevoked() throws {
         let authority = try root.authority("Authority", serial: [6])

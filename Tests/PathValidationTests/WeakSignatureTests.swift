@@ -1,5 +1,6 @@
 import Foundation
 import PathValidation
+import SecretMemory
 import TestSupport
 import Testing
 
@@ -138,6 +139,50 @@ struct WeakSignatureTests {
         #expect(check([], [try response(.good, digest: nil)]).outcome == .passed)
         let revoked = CertificateStatus.revoked(TestAuthority.start, reason: 1)
         #expect(check([], [try response(revoked, digest: .sha1)]).outcome == .failed)
+    }
+
+    @Test("A signer of lists or a responder with a weak RSA exponent can revoke, but settles nothing")
+    func weakExponent() throws {
+        let scratch = try ScratchFolder()
+        try scratch.shell(
+            """
+            openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -pkeyopt rsa_keygen_pubexp:3 -out key.pem
+            openssl pkcs8 -topk8 -nocrypt -in key.pem -outform DER -out key.der
+            """)
+        let key = try PrivateKey(pkcs8: SecretBytes(scratch.read("key.der")))
+        let signer = try root.authority("Authority", key: key, serial: [5])
+        func outcome(
+            _ lists: [EncodedRevocationList], _ responses: [StatusResponse] = [], level: Int? = 2
+        ) throws -> Verification.Outcome {
+            var trial = Trial(
+                trusted: [root.certificate], untrusted: [authority, signer].map(\.certificate),
+                lists: [try root.list()] + lists, responses: responses)
+            trial.configure = { $0.securityLevel = level }
+            return trial.validate(leaf).verification.check(.revocation).outcome
+        }
+        #expect(try outcome([signer.list()], level: 0) == .passed)
+        #expect(try outcome([signer.list()]) == .failed)
+        #expect(try outcome([signer.list([TestAuthority.entry([9])])]) == .failed)
+        #expect(try outcome([authority.list()]) == .passed)
+
+        let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+            $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+        }
+        let responder = CertificateIssuer(
+            certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        let request = try StatusClient.request([leaf.serialNumber], of: authority.certificate.der)
+        func response(_ status: CertificateStatus) throws -> StatusResponse {
+            try StatusResponse(
+                der: responder.statusResponse(
+                    to: OCSPRequest(der: request), thisUpdate: TestAuthority.start,
+                    nextUpdate: TestAuthority.end
+                ) { _ in status })
+        }
+        let good = try response(.good)
+        #expect(try outcome([], [good], level: 0) == .passed)
+        #expect(try outcome([], [good]) == .unsettled)
+        #expect(check([], [good]).explanation.contains("its responder has a weak key: the RSA exponent"))
+        #expect(try outcome([], [response(.revoked(TestAuthority.start, reason: 1))]) == .failed)
     }
 
     /// The contents of the OID for RSASSA-PSS.

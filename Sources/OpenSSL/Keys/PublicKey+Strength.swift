@@ -13,4 +13,10 @@ extension PublicKey {
             exponent.count < 3 || (exponent.count == 3 && exponent.lexicographicallyPrecedes([1, 0, 1]))
         return isSmall || last.isMultiple(of: 2)
     }
+
+    /// The reason why the exponent of an RSA key does not reach a security level; nil if it does, and for other keys.
+    func exponentWeakness(below level: Int?) -> String? {
+        guard let level, level >= 1, hasWeakRSAExponent else { return nil }
+        return "the RSA exponent is even or less than 65,537 (FIPS 186-5, A.1.1)"
+    }
 }

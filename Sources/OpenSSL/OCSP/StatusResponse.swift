@@ -128,7 +128,7 @@ package struct StatusResponse: Sendable, Hashable {
         if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
             return .unusable(fault)
         }
-        let review = unsafe responder.map { unsafe Self.review($0, of: certificate, lists) }
+        let review = unsafe responder.map { unsafe Self.review($0, of: certificate, securityLevel, lists) }
         if let fault = review?.fault { return .unusable(fault) }
         if let oid = unsafe answers.lazy.compactMap({ unsafe Self.unknownCriticalExtension(of: basic, $0) })
             .first
@@ -197,7 +197,8 @@ package struct StatusResponse: Sendable, Hashable {
     /// valid (RFC 6960 4.2.2.2.1). If neither a list nor a response covers the certificate of another responder, it is
     /// accepted; RFC 6960 leaves that open.
     private static func review(
-        _ responder: OpaquePointer, of certificate: Certificate, _ lists: RevocationSearch?
+        _ responder: OpaquePointer, of certificate: Certificate, _ securityLevel: Int?,
+        _ lists: RevocationSearch?
     ) -> (fault: String?, doubt: String?) {
         if let fault = unsafe fault(ofResponder: responder) { return (fault, nil) }
         let der = unsafe OpenSSLASN1.der(responder) { unsafe i2d_X509($0, $1) }
@@ -207,6 +208,9 @@ package struct StatusResponse: Sendable, Hashable {
         // A stolen key would show that its own certificate is not revoked.
         if signer.publicKey == certificate.publicKey {
             return (nil, "it was signed with the key of the certificate itself")
+        }
+        if let weakness = signer.publicKey.exponentWeakness(below: securityLevel) {
+            return (nil, "its responder has a weak key: \(weakness)")
         }
         guard let lists, unsafe X509_get_ext_by_NID(responder, NID_id_pkix_OCSP_noCheck, -1) < 0 else {
             return (nil, nil)

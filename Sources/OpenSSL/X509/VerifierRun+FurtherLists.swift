@@ -16,12 +16,15 @@ extension VerifierRun {
         }
     }
 
-    /// Adds an error for each signer outside the path that may be revoked. Also adds an error for revoked
+    /// Adds an error for each signer outside the path that may be revoked or has a weak key. Also adds an error for revoked
     /// signers, whose lists OpenSSL did not use, if it used no other list or if their lists revoke the certificate.
     mutating func addFindingsAboutListSigners(_ search: RevocationSearch) {
         for depth in chain.indices.dropLast() {
             let consulted = (consulted[depth] ?? []).compactMap(\.signer)
             for signer in consulted where !chain.contains(signer) {
+                if let weakness = signer.publicKey.exponentWeakness(below: search.securityLevel) {
+                    addError("has a weak key: \(weakness)", ofListSigner: signer, at: depth)
+                }
                 guard case .unknown(let reason) = search.status(of: signer) else { continue }
                 addError("may be revoked: \(reason)", ofListSigner: signer, at: depth)
             }

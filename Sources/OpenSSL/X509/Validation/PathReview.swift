@@ -261,12 +261,10 @@ struct PathReview {
 
     /// The problem of an RSA exponent that is even or below 65,537, which security level 1 and above reject.
     private func weakExponent(_ depth: Int) -> Verification.Problem? {
-        guard let level = verifier.securityLevel, level >= 1, chain[depth].publicKey.hasWeakRSAExponent else {
-            return nil
+        chain[depth].publicKey.exponentWeakness(below: verifier.securityLevel).map { weakness in
+            problem(
+                depth == 0 ? X509_V_ERR_EE_KEY_TOO_SMALL : X509_V_ERR_CA_KEY_TOO_SMALL, weakness, depth)
         }
-        return problem(
-            depth == 0 ? X509_V_ERR_EE_KEY_TOO_SMALL : X509_V_ERR_CA_KEY_TOO_SMALL,
-            "the RSA exponent is even or less than 65,537 (FIPS 186-5, A.1.1)", depth)
     }
 
     /// The problem of a critical policies extension with a qualifier of an unknown type (RFC 5280 4.2.1.4). The

@@ -30,7 +30,8 @@ package struct RevocationSearch {
     private var signers: [NameMatchingKey: [Certificate]] = [:]
     /// The OCSP responses, which can revoke the certificates outside the path.
     private var responses: [StatusResponse]
-    private let securityLevel: Int?
+    /// The minimum strength of the signatures of lists; nil for any.
+    let securityLevel: Int?
     private let date: Date
     private let objects: VerificationObjects
 
@@ -122,7 +123,7 @@ package struct RevocationSearch {
     private func findings(of certificate: Certificate) -> [Finding] {
         let candidates = lists.map { ($0, false) } + weakLists.map { ($0.list, true) }
         let subordinates = path.prefix(path.count - authorities(above: certificate).count) + [certificate]
-        return candidates.filter { list, _ in list.thisUpdate <= date && objects.covers(list, certificate) }
+        return candidates.filter { $0.0.thisUpdate <= date && objects.mayContain($0.0, certificate) }
             .sorted { $0.0.isNewer(than: $1.0) }
             .compactMap { list, isWeak in
                 // The signature is verified first, because a forged list can have very many entries of the certificate.

@@ -36,17 +36,44 @@ extension VerificationObjects {
         let verdict = unsafe X509_CRL_get0_by_cert(encoded, &entry, subject)
         guard verdict > 0, let entry = unsafe entry else { return .absent }
         var found = unsafe [CertificateRevocation(reading: entry)]
-        // In an indirect list, the other entries can be those of other issuers.
-        if found[0].isHold || found[0].isRemoval, list.scope?.isIndirect != true {
-            let serial = unsafe X509_REVOKED_get0_serialNumber(entry)
-            found = unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(encoded)).filter {
-                unsafe ASN1_INTEGER_cmp(X509_REVOKED_get0_serialNumber(OpaquePointer($0)), serial) == 0
-            }.map { unsafe CertificateRevocation(reading: OpaquePointer($0)) }
+        if found[0].isHold || found[0].isRemoval {
+            found =
+                list.scope?.isIndirect == true
+                ? unsafe Self.revocations(of: subject, inIndirectList: encoded)
+                : unsafe Self.revocations(of: X509_REVOKED_get0_serialNumber(entry), in: encoded)
         }
         // Only a delta list can remove a certificate (RFC 5280 5.3.1).
         let revocation =
             found.first { !$0.isHold && !$0.isRemoval } ?? found.first { !list.isDelta || !$0.isRemoval }
         return revocation.map(Entry.revoked) ?? .removed
+    }
+
+    /// The entries of a list with a serial number.
+    private static func revocations(
+        of serial: UnsafePointer<ASN1_INTEGER>?, in list: OpaquePointer
+    ) -> [CertificateRevocation] {
+        unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(list)).filter {
+            unsafe ASN1_INTEGER_cmp(X509_REVOKED_get0_serialNumber(OpaquePointer($0)), serial) == 0
+        }.map { unsafe CertificateRevocation(reading: OpaquePointer($0)) }
+    }
+
+    /// The entries of a certificate in an indirect list. There are few
+    /// (``EncodedRevocationList/mostEqualSerialNumbers``). Only OpenSSL knows the issuer of an entry, and it returns the
+    /// first one, so each is removed from a copy of the list after it was found.
+    private static func revocations(
+        of subject: OpaquePointer?, inIndirectList list: OpaquePointer
+    ) -> [CertificateRevocation] {
+        let copy = unsafe X509_CRL_dup(list)
+        defer { unsafe X509_CRL_free(copy) }
+        var found: [CertificateRevocation] = []
+        var entry: OpaquePointer?
+        while unsafe X509_CRL_get0_by_cert(copy, &entry, subject) > 0, let next = unsafe entry {
+            unsafe found.append(CertificateRevocation(reading: next))
+            guard unsafe OPENSSL_sk_delete_ptr(X509_CRL_get_REVOKED(copy), UnsafeRawPointer(next)) != nil
+            else { break }
+            unsafe X509_REVOKED_free(next)
+        }
+        return found
     }
 
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
@@ -151,6 +178,12 @@ extension VerificationObjects {
                 return !names.isDisjoint(with: own.map(\.matchingKey))
                     || !Set(point.urls).isDisjoint(with: scope.urls) || point.name == scope.name
             }
+    }
+
+    /// Whether a list of an issuer of the certificate's revocations may contain the certificate. A list with a scope that
+    /// does not include it can, by the issuer's mistake.
+    func mayContain(_ list: EncodedRevocationList, _ certificate: Certificate) -> Bool {
+        listSignerKeys(of: certificate).contains(list.issuerKey) && list.scope?.isForAttributesOnly != true
     }
 
     /// Whether a list is of an issuer of the certificate's revocations and has a scope that includes the certificate.

@@ -29,6 +29,7 @@ internal import COpenSSL
     static func attach(to store: OpaquePointer?) {
         unsafe X509_STORE_set_check_issued(store) { unsafe VerifierObserver.mayIssue($0, $1, $2) }
         unsafe X509_STORE_set_cert_crl(store) { unsafe VerifierObserver.lookUp($0, $1, $2) }
+        unsafe X509_STORE_set_check_revocation(store) { unsafe VerifierObserver.checkRevocation($0) }
     }
 
     /// Records the errors of a context. The observer must outlive the verification.
@@ -47,7 +48,8 @@ internal import COpenSSL
 
     /// The observer of a context; nil for the context that OpenSSL creates to verify the signer of a revocation list.
     private static func observer(of context: OpaquePointer?) -> VerifierObserver? {
-        unsafe X509_STORE_CTX_get_ex_data(context, 0).map {
+        guard let context = unsafe context else { return nil }
+        return unsafe X509_STORE_CTX_get_ex_data(context, 0).map {
             unsafe Unmanaged<VerifierObserver>.fromOpaque($0).takeUnretainedValue()
         }
     }
@@ -134,12 +136,32 @@ internal import COpenSSL
         return 1
     }
 
+    /// OpenSSL's check_revocation callback, which requires a list for each certificate of the path, or of the path of a
+    /// list's signer.
+    ///
+    /// It requires none if an authority of the path certified its own other key for lists: only lists that this key signed
+    /// cover that certificate, and OpenSSL does not use them for it. ``RevocationSearch`` finds revocations by the first key.
+    private static func checkRevocation(_ context: OpaquePointer?) -> CInt {
+        if let observer = unsafe observer(of: X509_STORE_CTX_get0_parent_ctx(context)) {
+            let chain = unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).map {
+                OpaquePointer($0)
+            }
+            if unsafe chain.count > 1, unsafe observer.issuers.values.contains(chain[1]),
+                unsafe X509_NAME_cmp(X509_get_subject_name(chain[0]), X509_get_issuer_name(chain[0])) == 0
+            {
+                return 1
+            }
+        }
+        return unsafe Defaults.standard.checkRevocation?(context) ?? 0
+    }
+
     /// OpenSSL's own functions, to which the callbacks delegate.
     ///
     /// `@unchecked Sendable`: they are functions of the library, set once, without state.
     @unsafe private struct Defaults: @unchecked Sendable {
         let mayIssue: X509_STORE_CTX_check_issued_fn?
         let lookUp: X509_STORE_CTX_cert_crl_fn?
+        let checkRevocation: X509_STORE_CTX_check_revocation_fn?
 
         static let standard = unsafe Defaults()
 
@@ -152,6 +174,7 @@ internal import COpenSSL
             unsafe X509_STORE_CTX_init(context, store, nil, nil)
             unsafe mayIssue = unsafe X509_STORE_CTX_get_check_issued(context)
             unsafe lookUp = unsafe X509_STORE_CTX_get_cert_crl(context)
+            unsafe checkRevocation = unsafe X509_STORE_CTX_get_check_revocation(context)
         }
     }
 }
