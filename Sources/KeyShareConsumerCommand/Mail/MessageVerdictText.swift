@@ -31,10 +31,11 @@ struct MessageVerdictText {
         let part = report.part
         let kind = part.isForwarded ? "message inside" : "S/MIME message"
         let place = part.path.map { "part \($0), \(kind)" } ?? kind
-        let from = part.isForwarded ? part.header?["From"].map { MailText.decoded(headerValue: $0) } : nil
+        let from = part.isForwarded ? part.header?["From"].map(MailText.shortened) : nil
         let verdict = Self.word(report.isValid, report.hasOnlyExpired, report.checks)
         try console.paragraph(
-            ([place] + (from.map { ["from \($0)"] } ?? []) + [verdict]).joined(separator: "  "), indent: 2)
+            ([place] + (from.map { ["from " + MailText.decoded(headerValue: $0)] } ?? []) + [verdict]).joined(
+                separator: "  "), indent: 2)
         try write(report.checks, indent: 4)
         for difference in part.headerProtection?.differences ?? [] {
             let (inner, outer) = (difference.inner ?? "absent", difference.outer ?? "absent")
