@@ -433,9 +433,8 @@ let package = Package(
     ]
 )
 
-// Benchmarks and fuzz targets, for scripts/bench and scripts/fuzz. They measure and test declarations with package access.
-// Only libFuzzer can link `fuzz`, so name the product that you want. KEYSHARING_TOOLS=fuzz links the PKCS #11 module
-// into the fuzzer instead of a library.
+// Benchmarks and fuzz targets, for scripts/bench and scripts/fuzz. Only libFuzzer can link `fuzz`, so name the product that
+// you want. KEYSHARING_TOOLS=fuzz links the PKCS #11 module into the fuzzer instead of a library.
 if Context.environment["KEYSHARING_TOOLS"] != nil {
     package.targets += [
         .executableTarget(
@@ -470,8 +469,7 @@ if Context.environment["KEYSHARING_TOOLS"] != nil {
 // compiler does not break a user's build.
 for target in package.targets
 where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReference"].contains(target.name) {
-    var settings = target.swiftSettings ?? []
-    settings += [
+    var settings: [SwiftSetting] = [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
@@ -480,8 +478,11 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
     ]
     if Context.environment["CI"] != nil {
         settings.append(.treatAllWarnings(as: .error))
-        // CI tests optimized code, but most tests run only once: optimizing them takes longer than it saves.
-        if target.type == .test { settings.append(.unsafeFlags(["-Onone"])) }
+        // CI tests optimized code. Optimizing tests, which run only once, takes longer than it saves. Tests call no internal
+        // functions of the commands' modules, so these are compiled faster without them.
+        if !target.name.hasSuffix("Command") {
+            settings.append(.unsafeFlags([target.type == .test ? "-Onone" : "-enable-testing"]))
+        }
         // This module is compiled last, so two processes share its files.
         let batches = ["-no-whole-module-optimization", "-enable-batch-mode"]
         if target.name == "EndToEndTests" { settings.append(.unsafeFlags(batches)) }

@@ -30,9 +30,9 @@ package_options=(-c release --static-swift-stdlib --disable-local-rpath -debug-i
     # Compact relocations, identical functions merged, no exported symbols.
     -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --icf=safe -Xlinker --no-export-dynamic -Xlinker --strip-all)
 
-# The options in CI, which tests the optimized code and packages it, so that it is compiled only once. Tests call
-# internal functions. `link_test_modules` creates the two folders.
-ci_options=("${package_options[@]}" -Xswiftc -enable-testing
+# The options in CI, which tests the optimized code and packages it, so that it is compiled only once.
+# `link_test_modules` creates the two folders.
+ci_options=("${package_options[@]}"
     -Xswiftc -I -Xswiftc "$PWD/.build/test-modules" -Xlinker "-L$PWD/.build/test-libraries")
 
 # Completes the toolchain for tests of static code, because it has no static Swift Testing. SwiftPM links the test runner
