@@ -59,10 +59,11 @@ def table(versions):
 
 def run(wanted):
     """Runs the rows whose names contain one of the texts, or all; returns 1 if one fails. With `--write` the table of
-    docs/token.md gets the versions of these programs, once every row has succeeded."""
+    docs/token.md gets the versions of these programs, once every row has succeeded. With `--install` no row runs, and
+    only the packages of the rows are installed."""
     from pkcs11_rows.token import Token
-    writes = "--write" in wanted
-    wanted = [part for part in wanted if part != "--write"]
+    writes, only_installs = "--write" in wanted, "--install" in wanted
+    wanted = [part for part in wanted if part not in ("--write", "--install")]
     rows = [row for row in ROWS if not wanted or any(part in row.name for part in wanted)]
     need(rows, "no row has a matching name")
     need(not (writes and wanted), "--write requires all rows; remove the names")
@@ -70,6 +71,8 @@ def run(wanted):
                if not (os.path.exists(tool) if tool.startswith("/") else shutil.which(tool))}
     if missing:
         install.tools({f"{tool} is missing": package for tool, package in missing.items()})
+    if only_installs:
+        return 0
     failures, versions = 0, {}
     with Token() as token:
         for row in rows:
