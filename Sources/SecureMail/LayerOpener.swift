@@ -86,6 +86,7 @@ struct LayerOpener {
         var failure: CMSError?
         var unavailable: (any Error)?
         var tried: Set<CMSRecipient> = []
+        var ungranted = 0
         for recipient in envelope.recipients where !tried.contains(recipient) {
             let key: (certificate: Certificate, key: PrivateKey)?
             do {
@@ -99,7 +100,9 @@ struct LayerOpener {
                 failure = failure ?? CMSError(.unsupported(oid: ""), obstacle)
                 continue
             }
-            guard tried.count < CMSLimits.heldRecipients else { break }
+            guard tried.count - ungranted < CMSLimits.heldRecipients,
+                ungranted < CMSLimits.ungrantedRecipients
+            else { break }
             tried.insert(recipient)
             do {
                 return try decrypt(envelope, ciphertext, as: recipient, with: found)
@@ -107,6 +110,7 @@ struct LayerOpener {
                 failure = error
             } catch let error as any ExternalKeyError where error.concernsOnlyThisKey {
                 unavailable = unavailable ?? error
+                ungranted += 1
             }
         }
         if let secret {

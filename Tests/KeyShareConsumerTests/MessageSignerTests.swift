@@ -22,7 +22,7 @@ struct MessageSignerTests {
 
     private func judge(
         _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
-        securityLevel: Int = 2, now: Date? = nil
+        securityLevel: Int = 2, now: Date? = nil, totalTime: Duration? = nil
     ) async throws -> MessageReport {
         let file = try UnnamedFile(in: scratch.path)
         try file.write(mail)
@@ -31,11 +31,12 @@ struct MessageSignerTests {
         }.read(file.descriptor)
         var verifier = CertificateVerifier()
         verifier.securityLevel = 2
-        return await MessageValidator(
+        let validator = MessageValidator(
             verifier, pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []),
             revocation: RevocationPool(lists: lists, isRequired: !lists.isEmpty), at: nil,
-            now: now ?? Date()
-        ).validate(contents)
+            now: now ?? Date())
+        if let totalTime { validator.limits.totalTime = totalTime }
+        return await validator.validate(contents)
     }
 
     /// The check of the first signer of a part.
@@ -86,6 +87,20 @@ struct MessageSignerTests {
         let both = try await judge(
             try joined(expired.signed(in: scratch), expired.signed(other, in: scratch)))
         #expect(!both.isValid && !both.hasOnlyExpired)
+    }
+
+    @Test("Signatures with the same certificate and signing time share one search for a path")
+    func sharedSearch() async throws {
+        let dana = try authority.sender()
+        // The first search uses up the time for all searches.
+        func validations(_ mail: [UInt8]) async throws -> [Bool] {
+            let report = try await judge(mail, totalTime: .nanoseconds(1))
+            return try #require(report.parts.first).signers.map { $0.validation != nil }
+        }
+        let time = authority.now - 3_600
+        let mail = try signed(dana, at: time)
+        #expect(try await validations(try joined(mail, signed(dana, at: time))) == [true, true])
+        #expect(try await validations(try joined(mail, signed(dana, at: time - 60))) == [true, false])
     }
 
     @Test("Only the signer of the innermost layer is an author of the content")

@@ -74,6 +74,51 @@ struct SigningTimeTests {
                 == "the signing time cannot be read (RFC 5652, 11.3); validated at the current time")
     }
 
+    @Test("A signing time without seconds, with a fraction or with an offset counts as unreadable")
+    func form() async throws {
+        let (short, long) = (UInt8(0x17), UInt8(0x18))
+        let times = [
+            (short, "2311151213Z"), (short, "2311151213+0000"), (short, "231115121300+0000"),
+            (long, "202311151213Z"), (long, "20231115121300.5Z"), (long, "20231115121300+0000"),
+            (long, "20231115121300"), (short, "231115121300Z"), (long, "20231115121300Z"),
+        ]
+        let sender = try authority.sender()
+        let mail = try sender.signed(in: scratch)
+        for (tag, text) in times {
+            let changed = try change(mail, of: sender) { attributes in
+                attributes = try Self.replacingTime(
+                    in: attributes, with: [tag, UInt8(text.utf8.count)] + Array(text.utf8))
+            }
+            let checks = try await checks(changed)
+            #expect(checks["signature"]?.outcome == .passed, "\(text)")
+            #expect(
+                checks["signing time"]?.explanation
+                    == (text.hasSuffix("1300Z")
+                        ? "2023-11-15T12:13:00Z, as the signer claims"
+                        : "the signing time cannot be read (RFC 5652, 11.3); validated at the current time"),
+                "\(text)")
+        }
+    }
+
+    /// Returns signed attributes with this signing time in DER.
+    private static func replacingTime(in attributes: [UInt8], with time: [UInt8]) throws -> [UInt8] {
+        // signingTime (1.2.840.113549.1.9.5).
+        let type: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x05]
+        let fields = try #require(DERElement(attributes)).children.map { attribute -> [UInt8] in
+            let encoded = Array(attribute.encoded)
+            guard encoded.dropFirst(2).starts(with: type) else { return encoded }
+            let content = type + [0x31, UInt8(time.count)] + time
+            return [0x30, UInt8(content.count)] + content
+        }
+        var serializer = DER.Serializer()
+        serializer.appendConstructedNode(
+            identifier: ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
+        ) { serializer in
+            for field in fields { serializer.serializeRawBytes(field) }
+        }
+        return serializer.serializedBytes
+    }
+
     @Test("The signing time of a signature that is not valid is not used, and the reason is reported")
     func notUsed() async throws {
         let mail = String(decoding: try authority.sender().signed(in: scratch), as: UTF8.self)

@@ -6,6 +6,18 @@ import SecureMail
 import TestSupport
 import Testing
 
+/// The error of a key that the app may not use.
+private struct MissingGrant: ExternalKeyError {
+    let concernsOnlyThisKey = true
+}
+
+/// An external key that the app may not use.
+private struct UngrantedKey: ExternalPrivateKey {
+    let publicKey: PublicKey
+
+    func result(of use: PrivateKeyUse) throws -> SecretBytes? { throw MissingGrant() }
+}
+
 /// Messages for several recipients whose keys are available. DER orders recipients with RSA keys before those with
 /// elliptic-curve keys.
 @Suite("Messages for several available keys", .timeLimit(.minutes(10)))
@@ -90,6 +102,25 @@ struct HeldRecipientTests: MailSuite {
                 #expect(try content(open(message, with: other, of: certificates)) == body)
             } else {
                 #expect(throws: CMSError(.altered, "")) { try open(message, with: other, of: certificates) }
+            }
+        }
+    }
+
+    @Test("Up to 64 recipients whose keys the app may not use do not count towards the eight available keys")
+    func ungranted() throws {
+        let key = try Self.rsaKey()
+        let ungranted = try PrivateKey(UngrantedKey(publicKey: key.publicKey))
+        let most = CMSLimits.ungrantedRecipients
+        for count in [CMSLimits.heldRecipients, most - 1, most] {
+            let certificates = try certificates(of: key, count)
+            let message = try CMSEnvelope.encrypt(
+                body, for: certificates + [identity.certificate], cipher: .aes256GCM)
+            if count < most {
+                #expect(try content(open(message, with: ungranted, of: certificates)) == body)
+            } else {
+                #expect(throws: MissingGrant.self) {
+                    try open(message, with: ungranted, of: certificates)
+                }
             }
         }
     }

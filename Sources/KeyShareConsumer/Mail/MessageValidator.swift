@@ -58,8 +58,9 @@ package final class MessageValidator {
         var authors: [MessageReport.Signer] = []
         for (index, layer) in part.layers.enumerated() {
             guard case .signed(let reports, let certificates, let lists) = layer else { continue }
+            var searches = SignerSearches(certificates: certificates, lists: lists)
             for report in reports {
-                let signer = await judge(report, of: part, accompaniedBy: certificates, lists)
+                let signer = await judge(report, of: part, &searches)
                 signers.append(signer)
                 if index == part.layers.count - 1, part.failure == nil { authors.append(signer) }
             }
@@ -76,8 +77,7 @@ package final class MessageValidator {
     // MARK: - Signers
 
     private func judge(
-        _ report: CMSSignerReport, of part: MessageContents.ProtectedPart,
-        accompaniedBy certificates: [Certificate], _ lists: [EncodedRevocationList]
+        _ report: CMSSignerReport, of part: MessageContents.ProtectedPart, _ searches: inout SignerSearches
     ) async -> MessageReport.Signer {
         let (date, time) = time(of: report)
         let ownChecks = [MessageChecks.signature(report), time]
@@ -87,7 +87,9 @@ package final class MessageValidator {
                 hasOnlyExpired: false)
         }
         let sender = MessageChecks.sender(of: part, signedBy: certificate, addresses)
-        guard !isOutOfTime else {
+        let key = SignerSearches.Key(certificate: certificate, date: date)
+        let known = searches.results[key]
+        guard known != nil || !isOutOfTime else {
             let check = ValidationReport.Check(
                 name: Verification.Kind.chain.words, outcome: .unsettled, explanation: outOfTime)
             return MessageReport.Signer(
@@ -95,20 +97,40 @@ package final class MessageValidator {
                 fetched: [],
                 hasOnlyExpired: false)
         }
-        let others = certificates.filter { $0 != certificate }
-        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, lists, at: date)
-        var pathChecks = Self.checks(validation)
-        if self.date == nil, date != now {
-            pathChecks = await addingLaterRevocation(
-                pathChecks, of: certificate, accompaniedBy: others, lists)
+        var search: SignerSearches.Result
+        if let known {
+            search = known
+        } else {
+            search = await self.search(
+                certificate, accompaniedBy: searches.others(than: certificate), searches.lists, at: date)
         }
-        let checks = ownChecks + pathChecks + [sender]
-        let hasOnlyExpired =
-            !checks.areAllGood && (ownChecks + [sender]).areAllGood
-            && hasOnlyExpired(certificate, accompaniedBy: others, lists, at: date, validation)
+        let checks = ownChecks + search.checks + [sender]
+        var isOnlyExpired = !checks.areAllGood && (ownChecks + [sender]).areAllGood
+        if isOnlyExpired {
+            isOnlyExpired =
+                search.hasOnlyExpired
+                ?? hasOnlyExpired(
+                    certificate, accompaniedBy: searches.others(than: certificate), searches.lists,
+                    at: date, search.validation)
+            search.hasOnlyExpired = isOnlyExpired
+        }
+        searches.results[key] = search
         return MessageReport.Signer(
-            signature: report, date: date, checks: checks, validation: validation, fetched: fetched,
-            hasOnlyExpired: hasOnlyExpired)
+            signature: report, date: date, checks: checks, validation: search.validation,
+            fetched: search.fetched, hasOnlyExpired: isOnlyExpired)
+    }
+
+    /// Searches for the path of a signer, and checks the signer's revocation at the current time.
+    private func search(
+        _ certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
+        at date: Date
+    ) async -> SignerSearches.Result {
+        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, lists, at: date)
+        var checks = Self.checks(validation)
+        if self.date == nil, date != now {
+            checks = await addingLaterRevocation(checks, of: certificate, accompaniedBy: others, lists)
+        }
+        return SignerSearches.Result(validation: validation, fetched: fetched, checks: checks)
     }
 
     /// The time at which a signer's path must be valid, and the check of the claimed signing time.
@@ -244,4 +266,31 @@ package final class MessageValidator {
         defer { (paths.verifier.allowsExpired, paths.revocation) = (false, available) }
         return paths.validate(certificate, accompaniedBy: others, at: date).isValid
     }
+}
+
+/// The path searches for the signers of one signed layer. Signatures with the same signer and time share the result.
+private struct SignerSearches {
+    /// A signer's certificate and the time at which its path must be valid.
+    struct Key: Hashable {
+        let certificate: Certificate
+        let date: Date
+    }
+
+    struct Result {
+        let validation: PathValidation
+        let fetched: [FetchRecord]
+        /// The checks of the path.
+        let checks: [ValidationReport.Check]
+        /// Whether the path is invalid only because certificates have expired; nil if this was not examined.
+        var hasOnlyExpired: Bool?
+    }
+
+    /// The certificates in the message.
+    let certificates: [Certificate]
+    /// The revocation lists in the message.
+    let lists: [EncodedRevocationList]
+    var results: [Key: Result] = [:]
+
+    /// The certificates that accompany a signer.
+    func others(than certificate: Certificate) -> [Certificate] { certificates.filter { $0 != certificate } }
 }

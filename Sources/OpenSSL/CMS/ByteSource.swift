@@ -35,6 +35,9 @@ package enum CMSLimits {
     package static let secretRecipients = 64
     /// The maximum number of different recipients whose private keys are tried.
     package static let heldRecipients = 8
+    /// The maximum number of different recipients whose private keys are tried although the app may not use them. They
+    /// do not count towards ``heldRecipients``.
+    package static let ungrantedRecipients = 64
     /// The maximum number of entries for the same recipient with which decryption is tried.
     package static let entriesOfRecipient = 16
     /// The maximum number of failed attempts with private keys, for all recipients, layers and parts of a message.

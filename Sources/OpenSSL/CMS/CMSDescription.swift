@@ -26,8 +26,8 @@ package struct CMSDescription: Sendable {
         /// Whether the signature covers attributes.
         package var hasSignedAttributes: Bool
 
-        fileprivate init(_ info: CMSSignerInfo) {
-            certificate = try? info.certificate
+        fileprivate init(_ info: CMSSignerInfo, _ certificates: inout MessageCertificates) {
+            certificate = try? info.certificate(in: &certificates)
             name = info.signerName
             (digest, signatureAlgorithm) = info.algorithmIdentifiers
             (digestName, signatureAlgorithmName) = info.algorithms
@@ -99,11 +99,12 @@ package struct CMSDescription: Sendable {
                 .overLimit,
                 "the message has \(infos.count) signatures; the limit is \(CMSLimits.signers)")
         }
-        signers = infos.map(Signer.init)
+        var decoded = MessageCertificates()
+        signers = infos.map { Signer($0, &decoded) }
         let held = unsafe CMS_get1_certs(message)
         defer { unsafe OPENSSL_sk_pop_free(held) { unsafe X509_free(OpaquePointer($0)) } }
         certificates = unsafe OpenSSLASN1.elements(held).compactMap {
-            try? Certificate(der: unsafe OpenSSLASN1.der(OpaquePointer($0)) { unsafe i2d_X509($0, $1) })
+            try? unsafe decoded.certificate(OpaquePointer($0))
         }
         encodedLists = unsafe CMSSignature.encodedLists(in: message)
     }

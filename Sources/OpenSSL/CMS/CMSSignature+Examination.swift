@@ -17,7 +17,7 @@ extension CMSSignature {
         unsafe try structure.withMessage(in: .standard) { message in
             unsafe CMS_set1_signers_certs(message, nil, 0)
             let signers = unsafe CMSSignerInfo.all(in: message)
-            if !others.isEmpty, try signers.contains(where: { try $0.certificate == nil }) {
+            if !others.isEmpty, signers.contains(where: { !$0.hasCertificate }) {
                 unsafe try Self.add(others, to: message)
             }
             let input = unsafe BIO_new_fd(file, BIO_NOCLOSE)
@@ -36,10 +36,13 @@ extension CMSSignature {
             let isAttributes = SignedAttributeContent.isContent(of: file)
             if let digests = unsafe digests { unsafe Self.readAll(digests) }
             let contentType = unsafe CMS_get0_eContentType(message)
+            var decoded = MessageCertificates(known: certificates + others)
             return try signers.map { signer in
                 let mayMatch = !isAttributes || signer.hasSignedAttributes
-                return unsafe try Self.report(
-                    on: signer, mayMatch ? digests : nil, failure, declared: structure.digestAlgorithms,
+                let certificate = try signer.certificate(in: &decoded)
+                return unsafe Self.report(
+                    on: signer, certificate, mayMatch ? digests : nil, failure,
+                    declared: structure.digestAlgorithms,
                     contentType: contentType, securityLevel: level)
             }
         }
@@ -63,10 +66,9 @@ extension CMSSignature {
     }
 
     private static func report(
-        on signer: CMSSignerInfo, _ digests: OpaquePointer?, _ failure: OpenSSLError?,
-        declared: Set<String>, contentType: OpaquePointer?, securityLevel: Int
-    ) throws -> CMSSignerReport {
-        let certificate = try signer.certificate
+        on signer: CMSSignerInfo, _ certificate: Certificate?, _ digests: OpaquePointer?,
+        _ failure: OpenSSLError?, declared: Set<String>, contentType: OpaquePointer?, securityLevel: Int
+    ) -> CMSSignerReport {
         let (digest, signature) = signer.algorithms
         var cause: OpenSSLError?
         var outcome = outcome(of: signer, certificate, digest)

@@ -36,17 +36,25 @@ package struct CMSSigner: Sendable, Hashable {
 
     private init(info: OpaquePointer) { unsafe self.info = info }
 
-    /// The signer's certificate; nil until `CMS_verify` has found it in the message.
+    /// Returns the signer's certificate; nil until `CMS_set1_signers_certs` has found it.
     ///
+    /// - Parameter certificates: The certificates of the same message.
     /// - Throws: `CertificateError` for a certificate that cannot be read.
-    var certificate: Certificate? {
-        get throws {
-            var certificate: OpaquePointer?
-            unsafe CMS_SignerInfo_get0_algs(info, nil, &certificate, nil, nil)
-            return unsafe try certificate.map { pointer in
-                try Certificate(der: unsafe OpenSSLASN1.der(pointer) { unsafe i2d_X509($0, $1) })
-            }
-        }
+    func certificate(
+        in certificates: inout MessageCertificates
+    ) throws(CertificateError) -> Certificate? {
+        guard let pointer = unsafe certificatePointer else { return nil }
+        return unsafe try certificates.certificate(pointer)
+    }
+
+    /// Whether `CMS_set1_signers_certs` has found the signer's certificate.
+    var hasCertificate: Bool { unsafe certificatePointer != nil }
+
+    /// The signer's certificate, which the message owns.
+    private var certificatePointer: OpaquePointer? {
+        var certificate: OpaquePointer?
+        unsafe CMS_SignerInfo_get0_algs(info, nil, &certificate, nil, nil)
+        return unsafe certificate
     }
 
     /// The name of the signer's certificate in the message: the serial number and issuer, or the key identifier in
@@ -92,11 +100,18 @@ package struct CMSSigner: Sendable, Hashable {
 
     /// The time in the signingTime attribute (RFC 5652, 11.3), which the signer claims; nil if it is absent or cannot
     /// be read.
+    ///
+    /// The time must be DER: `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`. OpenSSL would also accept a time without seconds,
+    /// with a fraction, or with an offset.
     var signingTime: Date? {
-        for type in [V_ASN1_UTCTIME, V_ASN1_GENERALIZEDTIME] {
-            if let time = unsafe attribute(NID_pkcs9_signingTime, type) {
-                return unsafe OpenSSLASN1.date(time.assumingMemoryBound(to: ASN1_TIME.self))
-            }
+        for (type, length) in [(V_ASN1_UTCTIME, 13), (V_ASN1_GENERALIZEDTIME, 15)] {
+            guard let time = unsafe attribute(NID_pkcs9_signingTime, type) else { continue }
+            let text = unsafe OpenSSLASN1.octets(time.assumingMemoryBound(to: ASN1_STRING.self))
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            guard text.count == length, text.last == UInt8(ascii: "Z"),
+                text.dropLast().allSatisfy({ digits.contains($0) })
+            else { return nil }
+            return unsafe OpenSSLASN1.date(time.assumingMemoryBound(to: ASN1_TIME.self))
         }
         return nil
     }

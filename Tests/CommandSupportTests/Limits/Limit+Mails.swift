@@ -68,11 +68,13 @@ extension Limit {
             pays: "about 60 bytes for each recipient",
             bound: """
                 \(number(CMSLimits.entriesOfRecipient)) entries for the same recipient, \
-                \(number(CMSLimits.heldRecipients)) recipients whose keys are available, and \
+                \(number(CMSLimits.heldRecipients)) recipients whose keys are available, \
+                \(number(CMSLimits.ungrantedRecipients)) recipients whose keys the app may not use, and \
                 \(number(CMSLimits.secretRecipients)) recipients with a password or a shared key; \
                 \(number(CMSLimits.failedAttempts)) failed attempts with private keys in all parts
                 """,
-            "CMSLimits.entriesOfRecipient, .heldRecipients, .secretRecipients, .failedAttempts"),
+            "CMSLimits.entriesOfRecipient, .heldRecipients, .ungrantedRecipients, .secretRecipients, .failedAttempts"
+        ),
         Limit(
             "author of a message", asks: "disk space for the content", pays: "the same number of bytes",
             bound: "no limit: content is read in chunks of 64 KiB and kept in unnamed files",

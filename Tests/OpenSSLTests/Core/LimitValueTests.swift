@@ -8,6 +8,8 @@ struct LimitValueTests {
         #expect(CMSLimits.structure == 4_194_304)
         #expect(CMSLimits.nesting == 32)
         #expect(CMSLimits.signers == 64)
+        #expect(CMSLimits.heldRecipients == 8)
+        #expect(CMSLimits.ungrantedRecipients == 64)
         #expect(CMSLimits.secretRecipients == 64)
         #expect(CMSLimits.entriesOfRecipient == 16)
         #expect(CMSLimits.tag == 12)
