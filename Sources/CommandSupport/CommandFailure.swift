@@ -17,7 +17,7 @@ package struct CommandFailure: Failure {
         case tooLarge = "too-large"
         /// Some items of a backup were not restored.
         case notRestored = "left-behind"
-        /// An identity in a backup is invalid.
+        /// An identity in a backup, or of a device to merge, is invalid.
         case unsoundBackup = "unsound-backup"
         /// A consumer under test does not behave as required.
         case notConformant = "not-conformant"

@@ -1,8 +1,12 @@
 import CommandSupport
+import DeviceSimulation
 import Foundation
 import Glibc
+import KeyShareProvider
 import KeyShareProviderCommand
+import OpenSSL
 import PrivateFiles
+import SimulatedKeychain
 import TestSupport
 import Testing
 
@@ -177,5 +181,19 @@ struct BackupCommandTests {
         #expect(try await other.provider("check").status == 0)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
         #expect(try await other.provider("restore", backup, "--key-file", key).status == 10)
+    }
+
+    @Test("Merge reports a defective identity of another device, and adds nothing")
+    func defectiveMerge() async throws {
+        let folder = simulation.scratch.path("other")
+        let other = try ProviderStore(try Device(folder: folder))
+        let (certificate, key) = (PKCS12Samples.first.certificate, PKCS12Samples.second.key)
+        #expect(try other.add([(certificate, key)]).allSatisfy { try $0.isNew() })
+        let before = try await labels()
+        let merged = try await simulation.provider("merge", folder)
+        #expect(merged.status == 7, "\(merged.errors)")
+        #expect(merged.errors.contains("\(certificate.label): the private key does not match"))
+        #expect(merged.errors.contains("hint: nothing was added\n"), "\(merged.errors)")
+        #expect(try await labels() == before)
     }
 }

@@ -71,15 +71,44 @@ extension ProviderStore {
         return recovery
     }
 
+    /// Checks all authorities and published identities in the same way as ``restore(from:keyPath:replacing:report:)``
+    /// checks those of a backup. Reads 256 at a time.
+    ///
+    /// - Parameter report: Called with each problem of the first defective identity.
+    /// - Throws: `KeychainError` if the keychain cannot be read, a record was altered, or the device's state makes keys
+    ///   inaccessible; `CancellationError` if an identity is defective, after `report` was called.
+    package func requireSound(report: (IntegrityProblem) -> Void) throws {
+        for group in [App.authorityGroup, sharedGroup] {
+            var last: Int64 = 0
+            while true {
+                let batch = try keychain.identityAttributes(after: last, limit: 256, accessGroup: group)
+                guard let end = batch.last else { break }
+                last = end.id
+                for attributes in batch {
+                    let opened = try keychain.openIdentity(label: attributes.label, accessGroup: group)
+                    try Self.requireSound(opened, report: report)
+                }
+            }
+        }
+    }
+
     private static func requireSound(
         _ identity: OpenedIdentity, report: (IntegrityProblem) -> Void
     ) throws(CancellationError) {
         let attributes = identity.record.attributes
-        let problems = problems(
-            of: identity, attributes, isPublished: attributes.accessGroup == App.publishedGroup)
+        try requireNone(
+            of: problems(
+                of: identity, attributes, isPublished: attributes.accessGroup == App.publishedGroup),
+            report: report)
+    }
+
+    /// Reports problems, and throws `CancellationError` if there are any.
+    static func requireNone(
+        of problems: [IntegrityProblem], report: (IntegrityProblem) -> Void
+    ) throws(CancellationError) {
         guard !problems.isEmpty else { return }
         problems.forEach(report)
-        // This error rolls back the keychain's transaction. The caller has already received the problems.
+        // This error ends the change of the keychain. The caller has already received the problems.
         throw CancellationError()
     }
 }

@@ -164,6 +164,9 @@ extension ProviderStore {
         if certificate.label != attributes.label {
             problems.append(problem(.attributes, "the label is not the certificate's digest"))
         }
+        if certificate.notBefore != attributes.notBefore {
+            problems.append(problem(.attributes, "the stored notBefore does not match the certificate"))
+        }
         if isPublished {
             let summary = IdentitySummary(certificate)
             let listed = IdentitySummary(

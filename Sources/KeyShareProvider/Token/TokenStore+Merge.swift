@@ -11,15 +11,24 @@ extension TokenStore {
         package var alone = 0
     }
 
-    /// Checks that both devices' states permit reading registrations from `other` and creating them in this store. Does
-    /// nothing if there are no registrations to merge.
+    /// Checks that both devices' states permit reading registrations from `other` and creating them in this store, and
+    /// that the labels, certificates and keys of these registrations match.
     ///
-    /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode; the errors
-    ///   of reading registrations.
-    package func requireMergeable(_ other: TokenStore) throws {
-        guard try !missing(of: other).isEmpty else { return }
+    /// - Parameter report: Called with each problem of the first defective registration.
+    /// - Throws: `KeychainError`: `.interactionNotAllowed` while either device is locked or has no passcode, `.decode`
+    ///   if a key's record was altered; the errors of reading registrations; `CancellationError` if a registration is
+    ///   defective, after `report` was called.
+    package func requireMergeable(_ other: TokenStore, report: (IntegrityProblem) -> Void) throws {
+        if let problem = try other.firstUnreadableCertificate() {
+            try ProviderStore.requireNone(of: [problem], report: report)
+        }
+        let missing = try missing(of: other)
+        guard !missing.isEmpty else { return }
         try other.requireOpen()
         try requireOpen()
+        for registration in missing {
+            try ProviderStore.requireNone(of: try other.problems(of: registration), report: report)
+        }
     }
 
     /// Registers the tokens of another device's provider on this device, with the same rules and in the same order.

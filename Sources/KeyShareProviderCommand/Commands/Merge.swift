@@ -46,13 +46,24 @@ struct Merge: ParsableCommand {
         defer { lock.release() }
         var (added, registered) = (0, 0)
         for (number, folder) in devices.enumerated() {
+            var problems: [IntegrityProblem] = []
             do {
                 let other = try ProviderStore(try Device(folder: folder))
-                let merged = try ProvisioningStore(store).merge(other) { seen in
-                    console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
-                }
+                let merged = try ProvisioningStore(store).merge(
+                    other,
+                    progress: { seen in
+                        console.progress("device \(number + 1) of \(devices.count): \(seen) identities")
+                    },
+                    report: { problems.append($0) })
                 added += merged.added
                 registered += merged.registered
+            } catch  where !problems.isEmpty {
+                console.progress(nil)
+                Console.problems(problems)
+                throw CommandFailure(
+                    .unsoundBackup, "an identity of the device is invalid",
+                    hint: number == 0 ? "nothing was added" : "nothing was added from this device"
+                ).about(folder)
             } catch let error as KeychainError where error.code == .interactionNotAllowed {
                 throw CommandFailure(error).about(folder).advising(
                     "unlock both devices; both need a passcode")

@@ -13,7 +13,7 @@ struct KeychainBackup {
     private let master: SealingKey
     private let key: SealingKey
     /// Whether the backup was made on the device that `master` belongs to.
-    private let isOwn: Bool
+    let isOwn: Bool
 
     /// The application id in the database's header, "KSBK" (sqlite.org/fileformat.html, section 1.3.17).
     private static let applicationID = 0x4B53_424B
@@ -129,6 +129,17 @@ struct KeychainBackup {
             return isOwn ? try KeychainRecord.secret(row, key: master) : nil
         } catch let error as KeychainError where error.code == .decode {
             throw Self.noBackup(path, Self.alteration)
+        }
+    }
+
+    /// Checks that a certificate item can be decoded. Otherwise, its app could not read its other certificates either.
+    ///
+    /// - Throws: `DeviceError.Code.noBackup` if OpenSSL rejects the certificate.
+    func requireCertificate(_ record: KeychainRecord) throws(DeviceError) {
+        do throws(CertificateError) {
+            _ = try Certificate(der: record.certificate)
+        } catch {
+            throw Self.noBackup(path, "it contains an invalid certificate: \(error.reason)")
         }
     }
 

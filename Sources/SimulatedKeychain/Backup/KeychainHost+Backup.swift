@@ -120,6 +120,9 @@ extension KeychainHost {
     /// Replaces items of the keychain with those of a backup. If this throws or is interrupted, the keychain is
     /// unchanged. Items that are bound to another device are omitted.
     ///
+    /// Another device's registrations of the provider's token cannot be used without their keys, which are in no backup.
+    /// If a backup contains no other item for this device, it is rejected.
+    ///
     /// - Parameters:
     ///   - path: A file that ``backUpKeychain(to:keyPath:groups:replacing:)`` wrote.
     ///   - key: The key that ``backUpKeychain(to:keyPath:groups:replacing:)`` returned; nil for a backup of this
@@ -127,9 +130,10 @@ extension KeychainHost {
     ///   - groups: The access groups whose items are replaced; nil for all.
     ///   - replacing: Whether existing items of the groups are replaced. If false, they cause an error.
     ///   - check: Called with each identity of the backup; throws to reject the backup.
-    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`, also if an item was altered;
-    ///   `.foreignBackup` if the key is missing; `.wrongBackupKey`; `.nothingForThisDevice` if every item would be
-    ///   omitted; `.keychainNotEmpty`. `KeychainError` if the keychain fails; `FileError`; the error of `check`.
+    /// - Throws: `DeviceError`: `.locked` unless the device is unlocked; `.noBackup`, also if an item was altered or a
+    ///   certificate item cannot be decoded; `.foreignBackup` if the key is missing; `.wrongBackupKey`;
+    ///   `.nothingForThisDevice` if no item can be used on this device; `.keychainNotEmpty`. `KeychainError` if the
+    ///   keychain fails; `FileError`; the error of `check`.
     package func restoreKeychain(
         fromBackup path: String, key: SecretBytes? = nil, groups: [String]? = nil, replacing: Bool = false,
         check: (OpenedIdentity) throws -> Void = { _ in }
@@ -157,6 +161,8 @@ extension KeychainHost {
                         throw DeviceError(
                             .keychainNotEmpty, path: folder, "the keychain is not empty")
                     }
+                    // The registrations in another device's backup, whose keys are missing.
+                    var unusable = 0
                     let result = try store.insert(rows, to: target) { row in
                         let opened = try backup.open(row)
                         guard let opened, groups?.contains(opened.record.accessGroup) != false else {
@@ -167,9 +173,13 @@ extension KeychainHost {
                                 OpenedIdentity(
                                     record: try IdentityRecord(opened.record), privateKey: opened.secret))
                         }
+                        if opened.record.itemClass == ItemClass.certificate.rawValue {
+                            try backup.requireCertificate(opened.record)
+                            if !backup.isOwn, opened.record.accessGroup == App.tokenGroup { unusable += 1 }
+                        }
                         return opened
                     }
-                    guard result.restored > 0 || result.left == 0 else {
+                    guard result.restored > unusable || result.left + unusable == 0 else {
                         throw DeviceError(
                             .nothingForThisDevice, path: path, "the backup contains no item for this device")
                     }
