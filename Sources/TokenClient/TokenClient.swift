@@ -98,7 +98,10 @@ package final class TokenClient: Sendable {
         // Whether the provider supports logins is known after the first connection.
         if connectionCount == 0 { _ = try state() }
         guard takesLogins.load(ordering: .acquiring) else { return .none }
-        let body = Self.body(try reply(to: .tokenLogin(login), hasSecret: false, time))
+        var request = TokenRequest.tokenLogin(login)
+        // A connection wipes only its own copy.
+        defer { request.wipe() }
+        let body = Self.body(try reply(to: request, hasSecret: false, time))
         var reader = ReplyReader(body[...])
         let state = try LoginState(&reader)
         try reader.end()

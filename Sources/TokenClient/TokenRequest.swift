@@ -1,3 +1,4 @@
+private import Glibc
 package import KeyShareProtocol
 package import SecretMemory
 
@@ -104,7 +105,9 @@ package struct TokenRequest: Sendable {
 
     /// Overwrites the frame, which may contain a PIN.
     mutating func wipe() {
-        for place in frame.indices { frame[place] = 0 }
+        unsafe frame.withUnsafeMutableBytes { bytes in
+            if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
+        }
     }
 
     private mutating func append(_ use: KeyUse) {

@@ -1,9 +1,12 @@
 """Places where a secret must not appear."""
 import base64
 import os
+import pathlib
 import subprocess
 
 from hardening_rows.peers import NOBODY
+from hardening_rows.pkcs11 import CALLER, Registered
+from toolbox import build, process
 from toolbox.device import Device
 from toolbox.report import Skip, need
 
@@ -71,6 +74,50 @@ def canary(full):
         need(not seen, "found: " + ", ".join(seen))
     looked = ", ".join(f"{count} {name}" for name, count in places.items() if name != "control")
     return f"{fetches} fetches, 0 hits in {looked}"
+
+
+def freed(full):
+    """Memory that commands and the module free while it contains a password or a PIN."""
+    secret, programs = "correct horse battery staple", 0
+
+    def need_wiped(errors):
+        nonlocal programs
+        programs += 1
+        need("with the secret" not in errors, f"{errors.count('with the secret')} blocks of memory freed with a secret")
+
+    with Registered("--token-login", "pin") as device:
+        library = build.compile_c(
+            pathlib.Path(__file__).with_name("freed.c"), os.path.join(device.scratch, "freed.so"), "-shared", "-fPIC")
+        password = os.path.join(device.scratch, "password")
+        with open(password, "w") as file:
+            file.write(secret)
+
+        def run(name, *arguments):
+            run = device.run(name, *arguments, "--password-file", password, LD_PRELOAD=library, SECRET=secret)
+            need(run.returncode == 0, f"{arguments[0]} ended with {run.returncode}: {run.stderr.strip()}")
+            need_wiped(run.stderr)
+
+        path = os.path.join(device.scratch, "file.p12")
+        for profile in ["modern", "compatible", "purebred-sample", "pbmac1"]:
+            run("keyshare-provider", "export", device.labels()[0], "--profile", profile, "-o", path, "--force")
+            run("keyshare-consumer", "inspect", path)
+        run("keyshare-consumer", "import", "--file", path)
+        # OpenSSL derives the key of this MAC; this package derives those of the usual ones.
+        process.run(
+            "openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-subj", "/CN=x", "-keyout", path + ".key",
+            "-out", path + ".crt")
+        process.run(
+            "openssl", "pkcs12", "-export", "-inkey", path + ".key", "-in", path + ".crt", "-macalg", "sha384",
+            "-passout", "file:" + password, "-out", path)
+        run("keyshare-consumer", "inspect", path)
+
+        pin = "123456"
+        caller = device.caller(
+            "logins", "pin", pin, program=CALLER.with_name("pkcs11_logins.py"), LD_PRELOAD=library, SECRET=pin)
+        _, errors = caller.communicate(timeout=120)
+        need(caller.returncode == 0, f"the module ended with {caller.returncode}: {errors.strip()[-300:]}")
+        need_wiped(errors)
+    return f"{programs} programs, 0 blocks"
 
 
 def no_core(full):
