@@ -63,6 +63,17 @@ struct ListSignerTests: RevocationListSuite {
             let revoking = try owner.list(
                 [entry(5, reason: 1)], thisUpdate: outdated, nextUpdate: outdated + 60)
             #expect(outcomes(lists + [try signer.list(), revoking], leaf, untrusted: untrusted) == [.failed])
+            // Another source could revoke these.
+            let others = [
+                try owner.authority(name, serial: [5]) { $0.responderURLs = ["http://ocsp.example"] },
+                try owner.authority(name, serial: [5]) {
+                    $0.extensions = [EncodedExtension.listSigner(sibling.certificate.subject)]
+                },
+            ]
+            for other in others {
+                #expect(
+                    outcomes(lists + [try other.list()], leaf, untrusted: [authority, other]) == [.failed])
+            }
             let stranger = try TestAuthority.root("Stranger").authority(name, serial: [5])
             #expect(
                 outcomes(lists + [try stranger.list()], leaf, untrusted: [authority, stranger]) == [

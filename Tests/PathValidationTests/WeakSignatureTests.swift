@@ -152,10 +152,12 @@ struct WeakSignatureTests {
         let key = try PrivateKey(pkcs8: SecretBytes(scratch.read("key.der")))
         let signer = try root.authority("Authority", key: key, serial: [5])
         func outcome(
-            _ lists: [EncodedRevocationList], _ responses: [StatusResponse] = [], level: Int? = 2
+            _ lists: [EncodedRevocationList], _ responses: [StatusResponse] = [],
+            below other: TestAuthority? = nil, level: Int? = 2
         ) throws -> Verification.Outcome {
             var trial = Trial(
-                trusted: [root.certificate], untrusted: [authority, signer].map(\.certificate),
+                trusted: [root.certificate],
+                untrusted: [authority, signer, other].compactMap(\.?.certificate),
                 lists: [try root.list()] + lists, responses: responses)
             trial.configure = { $0.securityLevel = level }
             return trial.validate(leaf).verification.check(.revocation).outcome
@@ -164,6 +166,10 @@ struct WeakSignatureTests {
         #expect(try outcome([signer.list()]) == .failed)
         #expect(try outcome([signer.list([TestAuthority.entry([9])])]) == .failed)
         #expect(try outcome([authority.list()]) == .passed)
+        // A signer below the weak key.
+        let below = try signer.authority("Authority", serial: [4])
+        #expect(try outcome([signer.list(), below.list()], below: below, level: 0) == .passed)
+        #expect(try outcome([signer.list(), below.list()], below: below) == .failed)
 
         let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
             $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]

@@ -131,6 +131,14 @@ package final class EncodedRevocationList: Sendable {
         return Digest.sha256(der[try RevocationListParts(der).signed])
     }
 
+    /// The entries of this indirect list whose serial numbers occur more than once, keyed by the magnitude of the number.
+    ///
+    /// - Throws: `malformed`; the errors of `load`.
+    func repeatedEntries() throws(CertificateError) -> [[UInt8]: [IndirectEntry]] {
+        let der = try load()
+        return try RevocationListParts(der).repeatedEntries(in: der)
+    }
+
     /// A C list (`X509_CRL`) with its entries, owned by the caller.
     ///
     /// - Throws: `malformed`, `trailingBytes`, `overLimit` for too many issuers of an entry; the errors of `load`.

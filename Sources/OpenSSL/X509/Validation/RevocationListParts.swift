@@ -28,7 +28,7 @@ struct RevocationListParts {
     /// Whether the list has version 2. Only such a list may have extensions.
     private let isVersion2: Bool
     /// The position of the entries; nil if the list has no entries.
-    private let entries: Range<Int>?
+    let entries: Range<Int>?
 
     /// Reads everything except the entries.
     ///

@@ -18,20 +18,23 @@ package struct RevocationSearch {
     /// The lists with malformed entries, for example, except those in `weakLists`. They may revoke a certificate.
     let unusableLists: [EncodedRevocationList]
 
-    /// The certificates outside the path that may have signed a list, and their issuers. None of them is revoked.
+    /// The certificates outside the path that may have signed a list, and their issuers. None of them is revoked or has a
+    /// weak RSA exponent.
     private(set) var otherSigners: [Certificate] = []
-    /// The other certificates outside the path that may have signed a list. They are revoked, or are below a revoked
-    /// certificate.
-    private var revokedSigners: [Certificate] = []
+    /// The other certificates outside the path that may have signed a list. They are revoked or have a weak RSA exponent,
+    /// or are below such a certificate.
+    private var rejectedSigners: [Certificate] = []
 
     /// The certificates of the path, leaf first.
     private let path: [Certificate]
     /// The certificates on and outside the path that may have signed a list, by name.
+    private let possibleSigners: [NameMatchingKey: [Certificate]]
+    /// Those of ``possibleSigners`` whose lists count.
     private var signers: [NameMatchingKey: [Certificate]] = [:]
+    private let signersOfLists = SignersOfLists()
     /// The OCSP responses, which can revoke the certificates outside the path.
     private var responses: [StatusResponse]
-    /// The minimum strength of the signatures of lists; nil for any.
-    let securityLevel: Int?
+    private let securityLevel: Int?
     private let date: Date
     private let objects: VerificationObjects
 
@@ -70,27 +73,34 @@ package struct RevocationSearch {
         self.securityLevel = securityLevel
         self.date = date
         self.objects = objects
+        let signing = material.listSigners.filter { $0.keyUsage?.contains(.cRLSign) ?? true }
+        possibleSigners = Dictionary(grouping: path.dropFirst() + signing, by: \.subject.matchingKey)
         // Lists of signers outside the path can revoke others of them.
         useSigners([])
         useSigners(unrevoked(material.listSigners))
         useSigners(unrevoked(otherSigners))
-        revokedSigners = material.listSigners.filter { !otherSigners.contains($0) }
+        rejectedSigners = material.listSigners.filter { !otherSigners.contains($0) }
     }
 
     private mutating func useSigners(_ others: [Certificate]) {
         otherSigners = others
-        let signing = others.filter { $0.keyUsage?.contains(.cRLSign) ?? true }
-        signers = Dictionary(grouping: path.dropFirst() + signing, by: \.subject.matchingKey)
+        let counting = Set(path.dropFirst() + others)
+        signers = possibleSigners.mapValues { $0.filter(counting.contains) }
     }
 
-    /// The candidates without those that a list revokes and those below them. Issuers must precede what they issued.
+    /// The candidates without those that a list revokes or that have a weak RSA exponent, and those below them. Issuers must
+    /// precede what they issued.
     private func unrevoked(_ candidates: [Certificate]) -> [Certificate] {
         candidates.reduce(into: []) { accepted, candidate in
             // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
             let isIncluded =
                 path.last.map { objects.isIssued($0, by: candidate) } ?? false
                 || (path.dropFirst() + accepted).contains { objects.isIssued(candidate, by: $0) }
-            if isIncluded, revocation(of: candidate) == nil { accepted.append(candidate) }
+            if isIncluded, candidate.publicKey.exponentWeakness(below: securityLevel) == nil,
+                revocation(of: candidate) == nil
+            {
+                accepted.append(candidate)
+            }
         }
     }
 
@@ -127,10 +137,7 @@ package struct RevocationSearch {
             .sorted { $0.0.isNewer(than: $1.0) }
             .compactMap { list, isWeak in
                 // The signature is verified first, because a forged list can have very many entries of the certificate.
-                guard
-                    let signer = signers[list.issuerKey]?.first(where: {
-                        !subordinates.contains($0) && objects.isSigned(list, by: $0)
-                    }),
+                guard let signer = signers(of: list).first(where: { !subordinates.contains($0) }),
                     let entry = objects.entry(of: certificate, in: list), !entry.isAbsent
                 else { return nil }
                 return Finding(list: list, signer: signer, entry: entry, isWeak: isWeak)
@@ -189,8 +196,8 @@ package struct RevocationSearch {
     func status(of certificate: Certificate) -> Status {
         if revocation(of: certificate) != nil { return .revoked }
         if isRevokedByResponse(certificate) { return .unknown("an OCSP response revokes it") }
-        if !revokedSigners(ofListsCovering: certificate, isConsulted: true).isEmpty {
-            return .unknown("a list of a revoked signer revokes it")
+        if !rejectedSigners(ofListsCovering: certificate, isConsulted: true).isEmpty {
+            return .unknown("a list of a signer that is revoked or has a weak key revokes it")
         }
         for list in unusableLists + weakLists.map(\.list) where objects.covers(list, certificate) {
             // A list that is older than the certificate cannot contain it.
@@ -205,11 +212,12 @@ package struct RevocationSearch {
         return .notRevoked
     }
 
-    /// The signers of the lists that cover a certificate, if they are revoked or below a revoked certificate.
+    /// The signers of the lists that cover a certificate, if they or an authority above them are revoked or have a weak RSA
+    /// exponent.
     ///
     /// - Parameter isConsulted: Whether OpenSSL consulted another list for the certificate. Then only the lists that
     ///   revoke it matter, and only if an authority of the path issued the signer's certificate.
-    func revokedSigners(
+    func rejectedSigners(
         ofListsCovering certificate: Certificate, isConsulted: Bool
     ) -> [Certificate] {
         let matching = lists.filter { list in
@@ -218,7 +226,7 @@ package struct RevocationSearch {
             if case .revoked? = objects.entry(of: certificate, in: list) { return true }
             return false
         }
-        return revokedSigners.filter { signer in
+        return rejectedSigners.filter { signer in
             matching.contains { isSigned($0, by: signer) }
                 && (!isConsulted || path.dropFirst().contains { objects.isIssued(signer, by: $0) })
         }
@@ -262,7 +270,22 @@ package struct RevocationSearch {
 
     /// The certificates that signed a list; empty if it is not authentic.
     private func signers(of list: EncodedRevocationList) -> [Certificate] {
-        (signers[list.issuerKey] ?? []).filter { objects.isSigned(list, by: $0) }
+        guard let counting = signers[list.issuerKey] else { return [] }
+        return allSigners(of: list).filter(counting.contains)
+    }
+
+    /// Those of ``possibleSigners`` that signed a list. An attacker can provide many of both, and each list is searched for
+    /// many certificates.
+    private func allSigners(of list: EncodedRevocationList) -> [Certificate] {
+        if let known = signersOfLists.known[ObjectIdentifier(list)] { return known }
+        let signers = (possibleSigners[list.issuerKey] ?? []).filter { objects.isSigned(list, by: $0) }
+        signersOfLists.known[ObjectIdentifier(list)] = signers
+        return signers
+    }
+
+    /// A cache that all copies of a search share.
+    private final class SignersOfLists {
+        var known: [ObjectIdentifier: [Certificate]] = [:]
     }
 
     /// The certificates of the path above a certificate, or all authorities if it is not on the path.

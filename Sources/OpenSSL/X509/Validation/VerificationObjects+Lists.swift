@@ -21,26 +21,28 @@ extension VerificationObjects {
         guard let encoded = unsafe try? pointer(list), let subject = unsafe try? pointer(certificate) else {
             return nil
         }
-        let entry = unsafe entry(of: subject, in: encoded, list)
+        let entry = unsafe entry(of: certificate, subject, in: encoded, list)
         // OpenSSL finds out quickly that there is no entry. A list can have thousands of entries of one certificate.
         if !entry.isAbsent { entries[lookup] = (list, entry) }
         return entry
     }
 
-    /// Returns the entry of a C certificate in the C list of `list`. If there are several entries, a revocation that
+    /// Returns the entry of a certificate, `subject` in C, in the C list of `list`. If there are several entries, a revocation that
     /// cannot be lifted takes precedence over a hold, and a hold over removeFromCRL.
-    func entry(
-        of subject: OpaquePointer?, in encoded: OpaquePointer, _ list: EncodedRevocationList
+    private func entry(
+        of certificate: Certificate, _ subject: OpaquePointer, in encoded: OpaquePointer,
+        _ list: EncodedRevocationList
     ) -> Entry {
         var entry: OpaquePointer?
         let verdict = unsafe X509_CRL_get0_by_cert(encoded, &entry, subject)
         guard verdict > 0, let entry = unsafe entry else { return .absent }
         var found = unsafe [CertificateRevocation(reading: entry)]
         if found[0].isHold || found[0].isRemoval {
-            found =
-                list.scope?.isIndirect == true
-                ? unsafe Self.revocations(of: subject, inIndirectList: encoded)
-                : unsafe Self.revocations(of: X509_REVOKED_get0_serialNumber(entry), in: encoded)
+            if list.scope?.isIndirect == true {
+                found += repeatedEntries(of: certificate, in: list)
+            } else {
+                found = unsafe Self.revocations(of: X509_REVOKED_get0_serialNumber(entry), in: encoded)
+            }
         }
         // Only a delta list can remove a certificate (RFC 5280 5.3.1).
         let revocation =
@@ -57,23 +59,16 @@ extension VerificationObjects {
         }.map { unsafe CertificateRevocation(reading: OpaquePointer($0)) }
     }
 
-    /// The entries of a certificate in an indirect list. There are few
-    /// (``EncodedRevocationList/mostEqualSerialNumbers``). Only OpenSSL knows the issuer of an entry, and it returns the
-    /// first one, so each is removed from a copy of the list after it was found.
-    private static func revocations(
-        of subject: OpaquePointer?, inIndirectList list: OpaquePointer
+    /// The entries of a certificate in an indirect list if several entries have its serial number; otherwise empty.
+    private func repeatedEntries(
+        of certificate: Certificate, in list: EncodedRevocationList
     ) -> [CertificateRevocation] {
-        let copy = unsafe X509_CRL_dup(list)
-        defer { unsafe X509_CRL_free(copy) }
-        var found: [CertificateRevocation] = []
-        var entry: OpaquePointer?
-        while unsafe X509_CRL_get0_by_cert(copy, &entry, subject) > 0, let next = unsafe entry {
-            unsafe found.append(CertificateRevocation(reading: next))
-            guard unsafe OPENSSL_sk_delete_ptr(X509_CRL_get_REVOKED(copy), UnsafeRawPointer(next)) != nil
-            else { break }
-            unsafe X509_REVOKED_free(next)
-        }
-        return found
+        let known = repeatedEntries[ObjectIdentifier(list)]?.entries
+        let entries = known ?? (try? list.repeatedEntries()) ?? [:]
+        if known == nil { repeatedEntries[ObjectIdentifier(list)] = (list, entries) }
+        let issuer = certificate.issuer.matchingKey
+        return entries[certificate.serialNumber, default: []].filter { $0.issuers.contains(issuer) }
+            .map(\.revocation)
     }
 
     /// The lists of `input` without those that OpenSSL could consult only by mistake. It selects a list before it
@@ -155,6 +150,13 @@ extension VerificationObjects {
         let keys = names.map(\.matchingKey)
         signerKeys[certificate] = keys
         return keys
+    }
+
+    /// Whether a certificate is self-issued, and only lists with its own name show whether it is revoked.
+    func hasStatusOnlyInOwnLists(_ certificate: Certificate) -> Bool {
+        let name = certificate.subject.matchingKey
+        return certificate.responderURLs.isEmpty
+            && listSignerKeys(of: certificate).allSatisfy { $0 == name }
     }
 
     /// Whether a list belongs to other distribution points than those of each certificate in `path` whose revocations its

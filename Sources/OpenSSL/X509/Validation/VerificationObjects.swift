@@ -30,6 +30,9 @@ internal import COpenSSL
     private var extensionViolations: [Certificate: Bool] = [:]
     /// The entries of certificates in lists that contain them.
     var entries: [Lookup: (list: EncodedRevocationList, entry: Entry)] = [:]
+    /// The entries of indirect lists whose serial numbers occur more than once.
+    var repeatedEntries:
+        [ObjectIdentifier: (list: EncodedRevocationList, entries: [[UInt8]: [IndirectEntry]])] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
     var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
     /// The subject and the directory names of certificates below a constraint on such names.
@@ -308,6 +311,7 @@ internal import COpenSSL
         if signatures.count > 1 << 16 { signatures = [:] }
         if listSignatures.count > 1 << 12 { listSignatures = [:] }
         if listDefects.count > 1 << 12 { listDefects = [:] }
+        if repeatedEntries.count > 1 << 8 { repeatedEntries = [:] }
         if names.count > 1 << 16 { names = [:] }
         if entries.count > 1 << 16 { entries = [:] }
     }

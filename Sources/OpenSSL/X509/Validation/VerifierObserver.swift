@@ -123,31 +123,31 @@ internal import COpenSSL
             let decoded = unsafe observer.objects.list(list)
         else { return verdict }
         let depth = unsafe Int(X509_STORE_CTX_get_error_depth(context))
-        let entry = unsafe observer.objects.entry(of: certificate, in: list, decoded)
-        let revocation: CertificateRevocation? = if case .revoked(let found) = entry { found } else { nil }
+        let subject = unsafe certificate.flatMap { unsafe observer.objects.certificate($0) }
+        let entry = subject.flatMap { observer.objects.entry(of: $0, in: decoded) }
+        let revocation: CertificateRevocation? = if case .revoked(let found)? = entry { found } else { nil }
         let signer = unsafe X509_STORE_CTX_get0_current_issuer(context)
         unsafe observer.consulted[depth, default: []].append((list, signer, revocation))
         // OpenSSL returns 2 for removeFromCRL, also if another entry revokes the certificate.
         guard verdict == 2, revocation != nil else { return verdict }
-        let subject = unsafe certificate.map {
-            unsafe DistinguishedName(reading: X509_get_subject_name($0))
-        }
-        observer.add(Int(X509_V_ERR_CERT_REVOKED), depth: depth, subject: subject)
+        observer.add(Int(X509_V_ERR_CERT_REVOKED), depth: depth, subject: subject?.subject)
         return 1
     }
 
     /// OpenSSL's check_revocation callback, which requires a list for each certificate of the path, or of the path of a
     /// list's signer.
     ///
-    /// It requires none if an authority of the path certified its own other key for lists: only lists that this key signed
-    /// cover that certificate, and OpenSSL does not use them for it. ``RevocationSearch`` finds revocations by the first key.
+    /// It requires none for the signer if it is another key of an authority of the path, certified with its own key, and if
+    /// its status is only in the authority's lists. OpenSSL does not use lists of that key for the key's own certificate.
+    /// ``RevocationSearch`` finds revocations by the first key.
     private static func checkRevocation(_ context: OpaquePointer?) -> CInt {
         if let observer = unsafe observer(of: X509_STORE_CTX_get0_parent_ctx(context)) {
             let chain = unsafe OpenSSLASN1.elements(X509_STORE_CTX_get0_chain(context)).map {
                 OpaquePointer($0)
             }
             if unsafe chain.count > 1, unsafe observer.issuers.values.contains(chain[1]),
-                unsafe X509_NAME_cmp(X509_get_subject_name(chain[0]), X509_get_issuer_name(chain[0])) == 0
+                let signer = unsafe observer.objects.certificate(chain[0]),
+                observer.objects.hasStatusOnlyInOwnLists(signer)
             {
                 return 1
             }
