@@ -124,6 +124,13 @@ struct PathGraphTests {
         #expect(graph.svg.contains("expired</text></g>"), "\(graph.svg)")
     }
 
+    @Test("Identities with the same name show no serial number, even if their issuers do")
+    func namesakes() throws {
+        var graph = PathGraph()
+        for _ in 1...2 { graph.add(try Self.validation("Person")) }
+        #expect(graph.dot.contains("serial 01, key ") && !graph.dot.contains("serial 02, key "))
+    }
+
     @Test("An edge with a wrong key has a different style")
     func wrongKey() throws {
         var graph = PathGraph()

@@ -1,4 +1,5 @@
 import Diagnostics
+import CertificateReading
 @testable import TestCredentials
 import DeviceSimulation
 import Foundation
@@ -49,6 +50,19 @@ struct RenewalTests {
             "\($0.types.map(\.rawValue).joined(separator: ",")) \($0.profile) \($0.policyArc) "
                 + ($0.algorithm?.rawValue ?? "")
         }
+    }
+
+    @Test("A person's certificate of an unknown type is not renewed")
+    func unknownType() throws {
+        let key = try PrivateKey.generate(.p256)
+        let template = CertificateTemplate(
+            subject: try DistinguishedName([.init("CN", "DOE.JANE.Q.5557779001")]), serialNumber: [1],
+            notBefore: Self.date, notAfter: Self.later)
+        let certificate = try CertificateIssuer(selfSigned: template, privateKey: key).certificate
+        #expect(TestPerson(of: certificate) != nil)
+        #expect(IdentitySummary(certificate).type(under: .keySharing2025) == .unknown)
+        _ = try store.add([(certificate: certificate, privateKey: key)])
+        #expect(throws: ProvisioningError(.nothingToRenew, "")) { try Renewal(of: store, types: nil) }
     }
 
     @Test("A renewal finds each person without changing the name, and rejects an empty keychain")
