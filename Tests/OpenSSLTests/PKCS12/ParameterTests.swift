@@ -136,19 +136,12 @@ struct ParameterTests {
             }
         }
         limits.iterations = 192
-        for (count, expected) in [
-            (1, PKCS12Error.Code.wrongPassword), (192, .wrongPassword), (193, .refused(limit: .iterations)),
-        ] {
+        for (count, expected) in [(1, PKCS12Error.Code.wrongPassword), (192, .wrongPassword)]
+            + [-128, 0, 193].map({ ($0, .refused(limit: .iterations)) })
+        {
             #expect(
                 try refusal { try $0.appendPBKDF2(Self.salt, count, keyLength: nil, prf: nil) } == expected,
                 "\(count)")
-        }
-        for count in [Int.min, -128, 0] {
-            let error = try refusal { try $0.appendPBKDF2(Self.salt, count, keyLength: nil, prf: nil) }
-            guard case .malformed? = error else {
-                Issue.record("\(count): \(String(describing: error))")
-                continue
-            }
         }
         // The work of scrypt is twice the product of its parameters.
         #expect(try scrypt(16, 2, 3) == .wrongPassword)

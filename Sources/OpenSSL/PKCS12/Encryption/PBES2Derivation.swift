@@ -35,12 +35,7 @@ struct PBES2Derivation {
     private init(pbkdf2 parameters: ASN1Node, limits: PKCS12Limits, at place: String) throws(PKCS12Error) {
         var fields = try parameters.children(at: place)
         salt = Array(try fields.required("a salt", at: place).octets(at: "\(place), PBKDF2 salt"))
-        let count = try fields.required("an iteration count", at: place)
-        // INTEGER (1..MAX), RFC 8018 A.2.
-        guard try count.isPositive(at: "\(place), iteration count") else {
-            throw .malformed("\(place), iteration count", expected: "at least 1")
-        }
-        work = try count.iterations(limits, at: place)
+        work = try fields.required("an iteration count", at: place).iterations(limits, at: place)
         keyLength = try fields.optional(.integer).map { node throws(PKCS12Error) in
             try node.keyLength(at: place)
         }
@@ -107,15 +102,6 @@ extension ASN1Node {
                 reason: "refused: \(place) requires \(asked) iterations; the limit is \(limits.iterations)")
         }
         return count
-    }
-
-    /// Whether the INTEGER in the node is greater than zero. It may have any number of octets.
-    ///
-    /// - Throws: `malformed` for a node of a different type.
-    fileprivate func isPositive(at place: String) throws(PKCS12Error) -> Bool {
-        if let number = try integer(at: place) { return number > 0 }
-        guard case .primitive(let bytes) = content, let first = bytes.first else { return false }
-        return first < 0x80
     }
 
     /// Reads a key length in octets.
