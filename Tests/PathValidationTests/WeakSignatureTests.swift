@@ -153,11 +153,11 @@ struct WeakSignatureTests {
         let signer = try root.authority("Authority", key: key, serial: [5])
         func outcome(
             _ lists: [EncodedRevocationList], _ responses: [StatusResponse] = [],
-            below other: TestAuthority? = nil, level: Int? = 2
+            others: [TestAuthority] = [], level: Int? = 2
         ) throws -> Verification.Outcome {
             var trial = Trial(
                 trusted: [root.certificate],
-                untrusted: [authority, signer, other].compactMap(\.?.certificate),
+                untrusted: ([authority, signer] + others).map(\.certificate),
                 lists: [try root.list()] + lists, responses: responses)
             trial.configure = { $0.securityLevel = level }
             return trial.validate(leaf).verification.check(.revocation).outcome
@@ -166,10 +166,17 @@ struct WeakSignatureTests {
         #expect(try outcome([signer.list()]) == .failed)
         #expect(try outcome([signer.list([TestAuthority.entry([9])])]) == .failed)
         #expect(try outcome([authority.list()]) == .passed)
+        // A signer that no authority of the path certified.
+        let middle = try root.authority("Middle", serial: [6])
+        let other = try middle.authority("Authority", key: key, serial: [7])
+        let revoking = [
+            try authority.list(), try middle.list(), try other.list([TestAuthority.entry([9])]),
+        ]
+        #expect(try outcome(revoking, others: [middle, other]) == .failed)
         // A signer below the weak key.
         let below = try signer.authority("Authority", serial: [4])
-        #expect(try outcome([signer.list(), below.list()], below: below, level: 0) == .passed)
-        #expect(try outcome([signer.list(), below.list()], below: below) == .failed)
+        #expect(try outcome([signer.list(), below.list()], others: [below], level: 0) == .passed)
+        #expect(try outcome([signer.list(), below.list()], others: [below]) == .failed)
 
         let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
             $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
@@ -189,6 +196,36 @@ struct WeakSignatureTests {
         #expect(try outcome([], [good]) == .unsettled)
         #expect(check([], [good]).explanation.contains("its responder has a weak key: the RSA exponent"))
         #expect(try outcome([], [response(.revoked(TestAuthority.start, reason: 1))]) == .failed)
+    }
+
+    @Test("A response of a responder with a short key can revoke a certificate, but settles nothing")
+    func shortKey() throws {
+        let scratch = try ScratchFolder()
+        try scratch.shell(
+            """
+            openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 -out key.pem
+            openssl pkcs8 -topk8 -nocrypt -in key.pem -outform DER -out key.der
+            """)
+        let key = try PrivateKey(pkcs8: SecretBytes(scratch.read("key.der")))
+        let template = try TestAuthority.template("Responder", serial: [7], isAuthority: false) {
+            $0.extendedKeyUsage = ["1.3.6.1.5.5.7.3.9"]
+        }
+        let responder = CertificateIssuer(
+            certificate: try authority.issuer.issue(template, to: key), privateKey: key)
+        let request = try StatusClient.request([leaf.serialNumber], of: authority.certificate.der)
+        for (status, outcome) in [
+            (CertificateStatus.good, Verification.Outcome.unsettled),
+            (.revoked(TestAuthority.start, reason: 1), .failed),
+        ] {
+            let response = try StatusResponse(
+                der: responder.statusResponse(
+                    to: OCSPRequest(der: request), thisUpdate: TestAuthority.start,
+                    nextUpdate: TestAuthority.end
+                ) { _ in status })
+            #expect(check([], [response]).outcome == outcome)
+            #expect(
+                check([try authority.list()], [response]).outcome == (outcome == .failed ? .failed : .passed))
+        }
     }
 
     /// The contents of the OID for RSASSA-PSS.

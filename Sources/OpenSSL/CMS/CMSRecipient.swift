@@ -198,7 +198,7 @@ package struct CMSRecipient: Sendable, Hashable {
 
 extension OpenSSLASN1 {
     /// A serial number in the form of ``Certificate/serialHex``.
-    static func serialHex(_ serial: UnsafeMutablePointer<ASN1_INTEGER>) -> String {
+    static func serialHex(_ serial: UnsafePointer<ASN1_INTEGER>) -> String {
         let octets = unsafe octets(serial)
         let isNegative = unsafe ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER
         return (isNegative ? "-" : "") + octets.upperHex

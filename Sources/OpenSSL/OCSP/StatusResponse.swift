@@ -93,8 +93,8 @@ package struct StatusResponse: Sendable, Hashable {
     ///   - certificate: The certificate whose status is wanted.
     ///   - issuer: The certificate of its issuer.
     ///   - date: The time of the verification.
-    ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. The signature of a
-    ///     response that revokes the certificate may be weaker.
+    ///   - securityLevel: The minimum strength of the responder's key and signature; nil for any. Those of a response that
+    ///     revokes the certificate may be weaker.
     ///   - lists: The revocation lists and the other responses, which are searched for the responder's certificate; nil
     ///     if there are none. If it may be revoked, the response can only revoke `certificate`.
     ///   - objects: A cache of certificates that OpenSSL has already decoded.
@@ -125,7 +125,11 @@ package struct StatusResponse: Sendable, Hashable {
         if let responder = unsafe responder, unsafe !Self.isIssued(responder, by: issuer, objects) {
             return .unusable("it was not signed by the issuer or an authorized responder")
         }
-        if let fault = unsafe Self.fault(of: basic, authority, date, securityLevel) {
+        // A response can contain several statuses of a certificate. Any of them can revoke it.
+        let findings = unsafe answers.map { unsafe Self.finding($0, at: date) }
+        let finding = findings.first(where: \.isRevocation) ?? findings[0]
+        let level = finding.isRevocation ? nil : securityLevel
+        if let fault = unsafe Self.fault(of: basic, authority, date, level) {
             return .unusable(fault)
         }
         let review = unsafe responder.map { unsafe Self.review($0, of: certificate, securityLevel, lists) }
@@ -135,9 +139,6 @@ package struct StatusResponse: Sendable, Hashable {
         {
             return .unusable("its critical extension \(oid) is unknown")
         }
-        // A response can contain several statuses of a certificate. Any of them can revoke it.
-        let findings = unsafe answers.map { unsafe Self.finding($0, at: date) }
-        let finding = findings.first(where: \.isRevocation) ?? findings[0]
         let digest = unsafe DigestStrength.digest(of: OCSP_resp_get0_tbs_sigalg(basic))
         if case .status(.good, _, _) = finding,
             let weakness = review?.doubt ?? DigestStrength.weakness(ofDigest: digest, below: securityLevel)

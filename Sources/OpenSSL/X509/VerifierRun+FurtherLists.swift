@@ -16,22 +16,25 @@ extension VerifierRun {
         }
     }
 
-    /// Adds an error for each signer outside the path that may be revoked. Also adds an error for signers that are revoked or
-    /// have a weak RSA exponent, if OpenSSL used no other list or if their lists revoke the certificate. It did not use
-    /// theirs.
+    /// Adds an error for each signer outside the path that may be revoked, or has a weak RSA exponent or is below one. Also
+    /// adds an error for revoked signers, whose lists OpenSSL did not use, if it used no other list or if their lists revoke
+    /// the certificate.
     mutating func addFindingsAboutListSigners(_ search: RevocationSearch) {
         for depth in chain.indices.dropLast() {
             let consulted = (consulted[depth] ?? []).compactMap(\.signer)
             for signer in consulted where !chain.contains(signer) {
+                if search.weakSigners.contains(signer) {
+                    addError(
+                        "or an authority above it has an RSA exponent that is even or less than 65,537",
+                        ofListSigner: signer, at: depth)
+                }
                 guard case .unknown(let reason) = search.status(of: signer) else { continue }
                 addError("may be revoked: \(reason)", ofListSigner: signer, at: depth)
             }
-            let rejected = search.rejectedSigners(
+            let revoked = search.revokedSigners(
                 ofListsCovering: chain[depth], isConsulted: !consulted.isEmpty)
-            for signer in rejected {
-                addError(
-                    "or an authority above it is revoked or has a weak RSA exponent", ofListSigner: signer,
-                    at: depth)
+            for signer in revoked {
+                addError("is revoked, or an authority above it is", ofListSigner: signer, at: depth)
             }
         }
     }

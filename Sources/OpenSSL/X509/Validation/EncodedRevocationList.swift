@@ -131,10 +131,10 @@ package final class EncodedRevocationList: Sendable {
         return Digest.sha256(der[try RevocationListParts(der).signed])
     }
 
-    /// The entries of this indirect list whose serial numbers occur more than once, keyed by the magnitude of the number.
+    /// The entries whose serial numbers occur more than once, keyed by the number in the form of ``Certificate/serialHex``.
     ///
     /// - Throws: `malformed`; the errors of `load`.
-    func repeatedEntries() throws(CertificateError) -> [[UInt8]: [IndirectEntry]] {
+    func repeatedEntries() throws(CertificateError) -> [String: [RepeatedEntry]] {
         let der = try load()
         return try RevocationListParts(der).repeatedEntries(in: der)
     }

@@ -18,12 +18,14 @@ package struct RevocationSearch {
     /// The lists with malformed entries, for example, except those in `weakLists`. They may revoke a certificate.
     let unusableLists: [EncodedRevocationList]
 
-    /// The certificates outside the path that may have signed a list, and their issuers. None of them is revoked or has a
-    /// weak RSA exponent.
+    /// The certificates outside the path that may have signed a list, and their issuers. None of them is revoked.
     private(set) var otherSigners: [Certificate] = []
-    /// The other certificates outside the path that may have signed a list. They are revoked or have a weak RSA exponent,
-    /// or are below such a certificate.
-    private var rejectedSigners: [Certificate] = []
+    /// Those of ``otherSigners`` that have a weak RSA exponent, or are only below such certificates. Their lists can revoke
+    /// certificates, but settle nothing.
+    private(set) var weakSigners: Set<Certificate> = []
+    /// The other certificates outside the path that may have signed a list. They are revoked, or are below a revoked
+    /// certificate.
+    private var revokedSigners: [Certificate] = []
 
     /// The certificates of the path, leaf first.
     private let path: [Certificate]
@@ -79,7 +81,8 @@ package struct RevocationSearch {
         useSigners([])
         useSigners(unrevoked(material.listSigners))
         useSigners(unrevoked(otherSigners))
-        rejectedSigners = material.listSigners.filter { !otherSigners.contains($0) }
+        revokedSigners = material.listSigners.filter { !otherSigners.contains($0) }
+        findWeakSigners()
     }
 
     private mutating func useSigners(_ others: [Certificate]) {
@@ -88,19 +91,28 @@ package struct RevocationSearch {
         signers = possibleSigners.mapValues { $0.filter(counting.contains) }
     }
 
-    /// The candidates without those that a list revokes or that have a weak RSA exponent, and those below them. Issuers must
-    /// precede what they issued.
+    private mutating func findWeakSigners() {
+        func isWeak(_ signer: Certificate) -> Bool {
+            signer.publicKey.exponentWeakness(below: securityLevel) != nil
+        }
+        guard otherSigners.contains(where: isWeak) else { return }
+        // Issuers precede what they issued.
+        for signer in otherSigners {
+            let issuers = (path.dropFirst() + otherSigners).filter { objects.isIssued(signer, by: $0) }
+            if isWeak(signer) || !issuers.isEmpty && issuers.allSatisfy(weakSigners.contains) {
+                weakSigners.insert(signer)
+            }
+        }
+    }
+
+    /// The candidates without those that a list revokes and those below them. Issuers must precede what they issued.
     private func unrevoked(_ candidates: [Certificate]) -> [Certificate] {
         candidates.reduce(into: []) { accepted, candidate in
             // The trust anchor need not be self-signed, so its own issuer can sign a list, too.
             let isIncluded =
                 path.last.map { objects.isIssued($0, by: candidate) } ?? false
                 || (path.dropFirst() + accepted).contains { objects.isIssued(candidate, by: $0) }
-            if isIncluded, candidate.publicKey.exponentWeakness(below: securityLevel) == nil,
-                revocation(of: candidate) == nil
-            {
-                accepted.append(candidate)
-            }
+            if isIncluded, revocation(of: candidate) == nil { accepted.append(candidate) }
         }
     }
 
@@ -196,8 +208,8 @@ package struct RevocationSearch {
     func status(of certificate: Certificate) -> Status {
         if revocation(of: certificate) != nil { return .revoked }
         if isRevokedByResponse(certificate) { return .unknown("an OCSP response revokes it") }
-        if !rejectedSigners(ofListsCovering: certificate, isConsulted: true).isEmpty {
-            return .unknown("a list of a signer that is revoked or has a weak key revokes it")
+        if !revokedSigners(ofListsCovering: certificate, isConsulted: true).isEmpty {
+            return .unknown("a list of a revoked signer revokes it")
         }
         for list in unusableLists + weakLists.map(\.list) where objects.covers(list, certificate) {
             // A list that is older than the certificate cannot contain it.
@@ -212,23 +224,26 @@ package struct RevocationSearch {
         return .notRevoked
     }
 
-    /// The signers of the lists that cover a certificate, if they or an authority above them are revoked or have a weak RSA
-    /// exponent.
+    /// The signers of the lists that cover a certificate, if they are revoked or below a revoked certificate.
     ///
     /// - Parameter isConsulted: Whether OpenSSL consulted another list for the certificate. Then only the lists that
     ///   revoke it matter, and only if an authority of the path issued the signer's certificate.
-    func rejectedSigners(
+    func revokedSigners(
         ofListsCovering certificate: Certificate, isConsulted: Bool
     ) -> [Certificate] {
-        let matching = lists.filter { list in
-            guard objects.covers(list, certificate) else { return false }
-            guard isConsulted else { return true }
-            if case .revoked? = objects.entry(of: certificate, in: list) { return true }
-            return false
-        }
-        return rejectedSigners.filter { signer in
-            matching.contains { isSigned($0, by: signer) }
-                && (!isConsulted || path.dropFirst().contains { objects.isIssued(signer, by: $0) })
+        // A forged list can have very many entries of the certificate, so signatures are verified before entries are read.
+        let covering = revokedSigners.isEmpty ? [] : lists.filter { objects.covers($0, certificate) }
+        return revokedSigners.filter { signer in
+            guard !isConsulted || path.dropFirst().contains(where: { objects.isIssued(signer, by: $0) })
+            else {
+                return false
+            }
+            return covering.contains { list in
+                guard isSigned(list, by: signer) else { return false }
+                guard isConsulted else { return true }
+                if case .revoked? = objects.entry(of: certificate, in: list) { return true }
+                return false
+            }
         }
     }
 

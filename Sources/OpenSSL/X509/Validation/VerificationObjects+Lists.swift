@@ -38,11 +38,7 @@ extension VerificationObjects {
         guard verdict > 0, let entry = unsafe entry else { return .absent }
         var found = unsafe [CertificateRevocation(reading: entry)]
         if found[0].isHold || found[0].isRemoval {
-            if list.scope?.isIndirect == true {
-                found += repeatedEntries(of: certificate, in: list)
-            } else {
-                found = unsafe Self.revocations(of: X509_REVOKED_get0_serialNumber(entry), in: encoded)
-            }
+            found += repeatedEntries(of: certificate, in: list)
         }
         // Only a delta list can remove a certificate (RFC 5280 5.3.1).
         let revocation =
@@ -50,16 +46,7 @@ extension VerificationObjects {
         return revocation.map(Entry.revoked) ?? .removed
     }
 
-    /// The entries of a list with a serial number.
-    private static func revocations(
-        of serial: UnsafePointer<ASN1_INTEGER>?, in list: OpaquePointer
-    ) -> [CertificateRevocation] {
-        unsafe OpenSSLASN1.elements(X509_CRL_get_REVOKED(list)).filter {
-            unsafe ASN1_INTEGER_cmp(X509_REVOKED_get0_serialNumber(OpaquePointer($0)), serial) == 0
-        }.map { unsafe CertificateRevocation(reading: OpaquePointer($0)) }
-    }
-
-    /// The entries of a certificate in an indirect list if several entries have its serial number; otherwise empty.
+    /// The entries of a certificate in a list if several entries have its serial number; otherwise empty.
     private func repeatedEntries(
         of certificate: Certificate, in list: EncodedRevocationList
     ) -> [CertificateRevocation] {
@@ -67,7 +54,7 @@ extension VerificationObjects {
         let entries = known ?? (try? list.repeatedEntries()) ?? [:]
         if known == nil { repeatedEntries[ObjectIdentifier(list)] = (list, entries) }
         let issuer = certificate.issuer.matchingKey
-        return entries[certificate.serialNumber, default: []].filter { $0.issuers.contains(issuer) }
+        return entries[certificate.serialHex, default: []].filter { $0.issuers.contains(issuer) }
             .map(\.revocation)
     }
 

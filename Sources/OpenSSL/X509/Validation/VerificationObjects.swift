@@ -30,9 +30,9 @@ internal import COpenSSL
     private var extensionViolations: [Certificate: Bool] = [:]
     /// The entries of certificates in lists that contain them.
     var entries: [Lookup: (list: EncodedRevocationList, entry: Entry)] = [:]
-    /// The entries of indirect lists whose serial numbers occur more than once.
+    /// The entries of lists whose serial numbers occur more than once.
     var repeatedEntries:
-        [ObjectIdentifier: (list: EncodedRevocationList, entries: [[UInt8]: [IndirectEntry]])] = [:]
+        [ObjectIdentifier: (list: EncodedRevocationList, entries: [String: [RepeatedEntry]])] = [:]
     /// The e-mail addresses of certificates below a constraint on such addresses.
     var mailAddresses: [Certificate: [(name: GeneralName, mailbox: ConstrainedMailbox?)]] = [:]
     /// The subject and the directory names of certificates below a constraint on such names.

@@ -1,18 +1,18 @@
 internal import COpenSSL
 
-/// An entry of an indirect list (RFC 5280 5.3.3).
-struct IndirectEntry {
-    /// The names of the issuer of the revoked certificate.
+/// An entry whose serial number occurs more than once in its list.
+struct RepeatedEntry {
+    /// The names of the issuer of the revoked certificate (RFC 5280 5.3.3).
     let issuers: Set<NameMatchingKey>
     let revocation: CertificateRevocation
 }
 
 extension RevocationListParts {
-    /// The entries whose serial numbers occur more than once, keyed by the magnitude of the number. OpenSSL finds only the
-    /// first entry of a certificate, and does not reveal the issuer of an entry.
+    /// The entries whose serial numbers occur more than once, keyed by the number in the form of ``Certificate/serialHex``.
+    /// OpenSSL finds only the first entry of a certificate, and does not reveal the issuer of an entry.
     ///
     /// - Throws: `malformed` if an entry cannot be decoded.
-    func repeatedEntries(in der: [UInt8]) throws(CertificateError) -> [[UInt8]: [IndirectEntry]] {
+    func repeatedEntries(in der: [UInt8]) throws(CertificateError) -> [String: [RepeatedEntry]] {
         guard let entries else { return [:] }
         var counts: [ArraySlice<UInt8>: Int] = [:]
         var walk = DERWalk(der, in: entries)
@@ -21,7 +21,7 @@ extension RevocationListParts {
         }
         guard counts.contains(where: { $0.value > 1 }) else { return [:] }
 
-        var found: [[UInt8]: [IndirectEntry]] = [:]
+        var found: [String: [RepeatedEntry]] = [:]
         // An entry without issuer has that of the previous entry, and the first entry that of the list.
         var issuers: Set = [issuer.matchingKey]
         walk = DERWalk(der, in: entries)
@@ -34,9 +34,9 @@ extension RevocationListParts {
             defer { unsafe X509_REVOKED_free(decoded) }
             if let names = unsafe Self.issuers(of: decoded) { issuers = names }
             guard counts[Self.serialNumber(der, entry), default: 0] > 1 else { continue }
-            let serial = unsafe OpenSSLASN1.octets(X509_REVOKED_get0_serialNumber(decoded))
-            found[serial, default: []].append(
-                unsafe IndirectEntry(issuers: issuers, revocation: CertificateRevocation(reading: decoded)))
+            guard let number = unsafe X509_REVOKED_get0_serialNumber(decoded) else { continue }
+            found[unsafe OpenSSLASN1.serialHex(number), default: []].append(
+                unsafe RepeatedEntry(issuers: issuers, revocation: CertificateRevocation(reading: decoded)))
         }
         return found
     }
