@@ -34,6 +34,15 @@ package struct RevocationPool: Sendable {
         return pool
     }
 
+    /// Returns this pool without these lists, which are compared by identity.
+    package func removing(lists removed: [EncodedRevocationList]) -> RevocationPool {
+        let removed = Set(removed.map { ObjectIdentifier($0) })
+        var pool = self
+        pool.lists = lists.mapValues { $0.filter { !removed.contains(ObjectIdentifier($0)) } }
+            .filter { !$0.value.isEmpty }
+        return pool
+    }
+
     /// The URLs of delta lists in the complete lists of an issuer, without duplicates.
     func deltaURLs(of issuer: DistinguishedName) -> [String] {
         var urls: [String] = []

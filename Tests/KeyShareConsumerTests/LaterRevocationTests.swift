@@ -74,12 +74,17 @@ struct LaterRevocationTests {
     /// The check of revocation for a message with these certificates.
     private func check(
         _ chain: [Certificate], trusted: [CertificateIssuer], lists: [EncodedRevocationList] = [],
-        responses: [StatusResponse] = [], steps: Int? = nil
+        responses: [StatusResponse] = [], enclosed: [[UInt8]] = [], steps: Int? = nil
     ) async throws -> ValidationReport.Check? {
-        let mail = try MailWriter.signed(
+        var mail = try MailWriter.signed(
             MailHeader([.init("From", "dana@mail.example")]), MessageSender.body,
             as: (sender.certificate, sender.key), chain: chain, boundary: "b", signingTime: signingTime,
             scratch: scratch.path)
+        if !enclosed.isEmpty {
+            mail = try changingSignature(of: mail) { fields in
+                fields.insert(try SignedFields.lists(enclosed), at: fields.count - 1)
+            }
+        }
         let file = try UnnamedFile(in: scratch.path)
         try file.write(mail)
         let contents = try MessageReader(scratch: scratch.path) { _ in nil }.read(file.descriptor)
@@ -111,6 +116,27 @@ struct LaterRevocationTests {
             [authority.certificate] + others, trusted: [root.issuer], responses: responses, steps: 10)
         #expect(flooded?.outcome == .unsettled, "\(String(describing: flooded))")
         #expect(flooded?.explanation == "a limit ended the search for paths (at the current time)")
+    }
+
+    @Test(
+        "A list inside the message settles revocation at the signing time only if the current status is settled"
+    )
+    func oldListInMessage() async throws {
+        func list(at date: Date, number: UInt8) throws -> [UInt8] {
+            try authority.revocationList(
+                [], thisUpdate: date, nextUpdate: date + 30 * 86_400, number: [number]
+            ).der
+        }
+        let old = try list(at: signingTime - 86_400, number: 1)
+        let current = try list(at: now - 86_400, number: 2)
+        for (enclosed, lists, outcome) in [
+            ([old], [], .unsettled), ([old, current], [], .passed), ([old], [current], .passed),
+        ] as [([[UInt8]], [[UInt8]], Verification.Outcome)] {
+            let check = try await check(
+                [authority.certificate], trusted: [root.issuer],
+                lists: lists.map { try EncodedRevocationList(der: $0) }, enclosed: enclosed)
+            #expect(check?.outcome == outcome, "\(String(describing: check))")
+        }
     }
 
     @Test("A path to an anchor on which the lists do not count cannot hide a later revocation")

@@ -125,10 +125,12 @@ package final class MessageValidator {
         _ certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
         at date: Date
     ) async -> SignerSearches.Result {
-        let (validation, fetched) = await path(of: certificate, accompaniedBy: others, lists, at: date)
+        let (validation, fetched, isSettledByMessage) = await path(
+            of: certificate, accompaniedBy: others, lists, at: date)
         var checks = Self.checks(validation)
         if self.date == nil, date != now {
-            checks = await addingLaterRevocation(checks, of: certificate, accompaniedBy: others, lists)
+            checks = await addingLaterRevocation(
+                checks, isSettledByMessage: isSettledByMessage, of: certificate, accompaniedBy: others, lists)
         }
         return SignerSearches.Result(validation: validation, fetched: fetched, checks: checks)
     }
@@ -177,24 +179,27 @@ package final class MessageValidator {
     /// others. But the signature does not cover the list, so the sender or an attacker chose it. An old list does not
     /// contain a later revocation, and an expired one is unusable. So these lists are used only if they show a revocation,
     /// or if they settle the question and the others do not.
+    ///
+    /// - Returns: The path, what was fetched, and whether only the lists in the message settle revocation.
     private func path(
         of certificate: Certificate, accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList],
         at date: Date
-    ) async -> (PathValidation, [FetchRecord]) {
+    ) async -> (PathValidation, [FetchRecord], isSettledByMessage: Bool) {
         let (own, fetched) = await path(of: certificate, accompaniedBy: others, at: date)
         guard !lists.isEmpty, !isOutOfTime, own.isValid || own.revokedAttempt == nil else {
-            return (own, fetched)
+            return (own, fetched, false)
         }
-        let available = paths.revocation
-        paths.revocation = available.adding(lists: lists)
-        defer { paths.revocation = available }
+        paths.revocation = paths.revocation.adding(lists: lists)
+        // Keeps what is fetched, which is not fetched again for the next certificate.
+        defer { paths.revocation = paths.revocation.removing(lists: lists) }
         let (all, others) = await path(of: certificate, accompaniedBy: others, at: date)
-        let isSettledByThem =
+        let isSettledByMessage =
             own.verification.check(.revocation).outcome != .passed
             && all.verification.check(.revocation).outcome == .passed
         let isRevoked = all.verification.problems.contains(where: \.isRevoked)
         return (
-            isRevoked || isSettledByThem ? all : own, fetched + others.filter { !fetched.contains($0) }
+            isRevoked || isSettledByMessage ? all : own, fetched + others.filter { !fetched.contains($0) },
+            isSettledByMessage
         )
     }
 
@@ -216,9 +221,10 @@ package final class MessageValidator {
     ///
     /// A message can contain any number of certificates, which lengthen the search or lead it to other anchors. So the
     /// check also fails if the certificate is revoked on any path and no path is valid, and it is not settled if a limit
-    /// ended the search.
+    /// ended the search. If only lists in the message settle revocation at the signing time, it must also be settled at the
+    /// current time, because the holder of a stolen key chooses both the lists and the signing time.
     private func addingLaterRevocation(
-        _ checks: [ValidationReport.Check], of certificate: Certificate,
+        _ checks: [ValidationReport.Check], isSettledByMessage: Bool, of certificate: Certificate,
         accompaniedBy others: [Certificate], _ lists: [EncodedRevocationList]
     ) async -> [ValidationReport.Check] {
         let name = Verification.Kind.revocation.words
@@ -232,8 +238,13 @@ package final class MessageValidator {
         let allowed = paths.verifier.allowsExpired
         paths.verifier.allowsExpired = true
         defer { paths.verifier.allowsExpired = allowed }
-        let (later, _) = await path(of: certificate, accompaniedBy: others, lists, at: now)
-        guard let check = Self.laterCheck(later, after: checks[place].outcome) else { return checks }
+        let (later, _, _) = await path(of: certificate, accompaniedBy: others, lists, at: now)
+        let current = later.verification.check(.revocation)
+        let check =
+            Self.laterCheck(later, after: checks[place].outcome)
+            ?? (isSettledByMessage && current.outcome != .passed
+                ? (current.outcome, current.explanation) : nil)
+        guard let check else { return checks }
         var checks = checks
         checks[place] = .init(
             name: name, outcome: check.outcome, explanation: check.explanation + " (at the current time)")
