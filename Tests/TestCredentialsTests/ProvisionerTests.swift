@@ -133,6 +133,23 @@ struct ProvisionerTests {
         #expect(Set(listed.map(\.serialNumber)) == Set(revoked.map(\.serialNumber)))
     }
 
+    @Test("Merging keeps a final revocation rather than a hold, whatever their dates and order")
+    func mergedHold() async throws {
+        let source = try store("device")
+        _ = try await Provisioner(source).run(try run(source, count: 1))
+        let certificate = try source.certificate(try #require(try labels(source).first))
+        let final = IssuanceRecord(certificate, revoked: Self.date, reason: .keyCompromise)
+        for seconds in [-60.0, 0, 60] {
+            let hold = IssuanceRecord(
+                certificate, revoked: Self.date.addingTimeInterval(seconds), reason: .certificateHold)
+            for (number, records) in [[hold, final], [final, hold]].enumerated() {
+                let merged = ProvisioningStore(try store("merged \(seconds) \(number)"))
+                for record in records { try merged.add(toRegister: [record]) }
+                #expect(try merged.register() == [final])
+            }
+        }
+    }
+
     @Test("A full register drops the records of valid certificates and keeps those of revoked ones")
     func fullRegister() async throws {
         let store = try store("device")

@@ -59,10 +59,15 @@ package struct IssuanceRecord: Sendable, Hashable {
         return "\(certificateName) \(Int64(revoked.timeIntervalSince1970))\(why)"
     }
 
-    /// Keeps the earlier of two revocations. If their dates are equal, keeps the reason whose name sorts first.
+    /// Keeps the earlier of two revocations, but a final one rather than a hold. If their dates are equal, keeps the reason
+    /// whose name sorts first.
     fileprivate mutating func merge(_ other: IssuanceRecord) {
         guard let date = other.revoked else { return }
-        if let revoked, (revoked, reason.rawValue) <= (date, other.reason.rawValue) { return }
+        if let revoked {
+            let (isHold, isOtherHold) = (reason == .certificateHold, other.reason == .certificateHold)
+            let isFirst = (revoked, reason.rawValue) <= (date, other.reason.rawValue)
+            if isHold == isOtherHold ? isFirst : isOtherHold { return }
+        }
         (revoked, reason) = (date, other.reason)
     }
 }
