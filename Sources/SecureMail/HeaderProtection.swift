@@ -172,8 +172,7 @@ extension MailHeader.Field {
 
     private static let shownToUsers: Set = [
         "subject", "from", "to", "cc", "bcc", "date", "reply-to", "followup-to", "sender", "comments",
-        "keywords",
-        "message-id", "in-reply-to", "references", "resent-from", "resent-to", "resent-cc", "resent-date",
-        "resent-sender",
+        "keywords", "message-id", "in-reply-to", "references", "resent-from", "resent-to", "resent-cc",
+        "resent-date", "resent-sender",
     ]
 }

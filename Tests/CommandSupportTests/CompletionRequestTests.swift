@@ -5,6 +5,13 @@ import Testing
 
 @Suite("Completion requests", .timeLimit(.minutes(10)))
 struct CompletionRequestTests {
+    @Test("The word at the cursor is no value of an option")
+    func valuesElsewhere() {
+        let words = ["keyshare-consumer", "import", "--device=a", "--device", "b", "--device=", "--device"]
+        #expect(CompletionRequest(words, 4, "b").values(of: "--device") == ["a", ""])
+        #expect(CompletionRequest(words, 5, "--device=").values(of: "--device") == ["a", "b"])
+    }
+
     @Test("A symbolic link is completed only if the linked file exists")
     func links() throws {
         let scratch = try ScratchFolder()

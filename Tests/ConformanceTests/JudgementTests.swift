@@ -147,7 +147,9 @@ struct JudgementTests {
         #expect(
             template.arguments([.file: "/a b/{password}", .password: "{file}", .passwordFile: "/p"])
                 == ["sh", "in=/a b/{password}", "{file}", "{ print }", "file:/p", "{unknown}"])
-        #expect(ConsumerTemplate.make([], path: "/bin", needsFile: true) == .problem(.empty))
+        for words in [[], [""]] {
+            #expect(ConsumerTemplate.make(words, path: "/bin", needsFile: true) == .problem(.empty))
+        }
         #expect(ConsumerTemplate.make(["sh"], path: "/bin", needsFile: true) == .problem(.noFile))
         #expect(
             ConsumerTemplate.make(["/bin"], path: "/bin", needsFile: false)

@@ -114,6 +114,11 @@ struct OptionLimitTests {
             (.provider, ["faults", "--person", person], "--person and the password require --write"),
             (.provider, ["faults", "--profile", "pbmac1"], "and the password require --write"),
             (.provider, ["list", "Encryption", "--mechanism", "legacy"], "a legacy list has no folders"),
+            (
+                .provider,
+                ["export", "--for", "sample-key-provider-2025", "--mechanism", "legacy", "-o", "a"],
+                "--for selects files"
+            ),
             (.provider, ["trust", "--crl", "--json"], "--crl and --json cannot be combined"),
             (.provider, ["trust", "-o", "a", "--json"], "-o and --json cannot be combined"),
             (

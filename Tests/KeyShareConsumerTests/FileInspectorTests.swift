@@ -171,6 +171,23 @@ struct FileInspectorTests {
         }
     }
 
+    @Test("A property list in place of the ciphertext of an encrypted message is not a profile")
+    func encryptedProfile() throws {
+        let values = "<plist><dict><key>PayloadType</key><string>Configuration</string></dict></plist>"
+        // A multiple of the block size. The padding adds one byte to the plaintext.
+        let list = values + String(repeating: " ", count: 96 - values.utf8.count)
+        _ = try scratch.write(Array(list.utf8), as: "list")
+        try scratch.shell(
+            """
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem -subj /CN=Signer -days 30
+            openssl cms -sign -binary -nodetach -in list -signer certificate.pem -inkey key.pem -outform DER -out signed
+            head -c 95 list >plaintext
+            openssl cms -encrypt -binary -aes256 -in plaintext -outform DER -out encrypted certificate.pem
+            """)
+        #expect(try ProfileFile(scratch.read("signed")) != nil)
+        #expect(try ProfileFile(scratch.read("encrypted").dropLast(96) + Array(list.utf8)) == nil)
+    }
+
     @Test("The root element of a profile in XML begins in the first 1,024 bytes")
     func startOfProfile() {
         func isProfile(_ offset: Int) -> Bool {

@@ -194,6 +194,19 @@ struct TokenTests {
         }
     }
 
+    @Test("Only the fault that hides keys changes the keys in the lists of a token")
+    func hiddenKeys() async throws {
+        let label = try await register()[0]
+        for fault in TokenFault.allCases {
+            let token = try faulty(fault)
+            let tokens = try await token.tokens(after: nil, limit: 10).entries
+            let objects = try await token.tokenObjects(after: nil, limit: 10).objects
+            #expect(
+                tokens.first { $0.objectID == label }?.hasKey == !fault.changes.hidesKeys, "\(fault.name)")
+            #expect(objects.first?.hasKey == !fault.changes.hidesKeys, "\(fault.name)")
+        }
+    }
+
     @Test("A registration with an unknown rule has the default rule")
     func unknownRule() async throws {
         let label = try await register(rule: .rfc5280)[0]

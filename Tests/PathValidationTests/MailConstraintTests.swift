@@ -38,6 +38,22 @@ struct MailConstraintTests {
         }
     }
 
+    @Test("The addresses of a self-issued authority are not constrained, except those of the leaf")
+    func selfIssued() throws {
+        let root = try TestAuthority.root("Root")
+        let constrained = try root.authority("Authority") { $0.excludedNames = [.rfc822Name("corp.example")] }
+        for name in [Self.international("ceo@corp.example"), .rfc822Name("\"ceo\"@corp.example")] {
+            for (subject, failures) in [("Authority", []), ("Other", [Verification.Kind.nameConstraints])] {
+                let next = try constrained.authority(subject, serial: [3]) {
+                    $0.subjectAlternativeNames = [name]
+                }
+                let trial = Trial(
+                    trusted: [root.certificate], untrusted: [constrained.certificate, next.certificate])
+                #expect(trial.failures(try next.leaf()) == failures, "\(name), \(subject)")
+            }
+        }
+    }
+
     @Test(
         "An empty excluded subtree excludes every address, also with dots or an @",
         arguments: ["", ".", "..", "@", "@."])
