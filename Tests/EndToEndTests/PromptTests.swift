@@ -12,7 +12,9 @@ struct PromptTests {
         import os, pty, signal, sys, termios
         process, terminal = pty.fork()
         if process == 0:
-            if sys.argv[1] == "ignored": signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            # A shell without job control ignores SIGINT in background processes.
+            disposition = signal.SIG_IGN if sys.argv[1] == "ignored" else signal.SIG_DFL
+            signal.signal(int(sys.argv[2]), disposition)
             os.read(0, 1)
             os.execv(sys.argv[3], sys.argv[3:])
         before = termios.tcgetattr(terminal)
