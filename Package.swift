@@ -478,8 +478,8 @@ where target.type != .system && !["CLinux", "CPKCS11", "CFuzzer", "CTokenReferen
     ]
     if Context.environment["CI"] != nil {
         settings.append(.treatAllWarnings(as: .error))
-        // CI tests optimized code. Optimizing tests, which run only once, takes longer than it saves. Tests call no internal
-        // functions of the commands' modules, so these are compiled faster without them.
+        // CI tests optimized code. Optimizing tests, which run only once, takes longer than it saves. Tests use no internal
+        // functions of the commands' modules, and modules are compiled faster if these need not be available to tests.
         if !target.name.hasSuffix("Command") {
             settings.append(.unsafeFlags([target.type == .test ? "-Onone" : "-enable-testing"]))
         }

@@ -20,15 +20,21 @@ struct MessageSignerTests {
         authority = try MessageAuthority()
     }
 
+    private func read(
+        _ mail: [UInt8], keys: MessageSender? = nil, securityLevel: Int = 2
+    ) throws -> MessageContents {
+        let file = try UnnamedFile(in: scratch.path)
+        try file.write(mail)
+        return try MessageReader(scratch: scratch.path, securityLevel: securityLevel) { recipient in
+            keys.flatMap { recipient.isHolder(of: $0.certificate) ? ($0.certificate, $0.key) : nil }
+        }.read(file.descriptor)
+    }
+
     private func judge(
         _ mail: [UInt8], keys: MessageSender? = nil, lists: [EncodedRevocationList] = [],
         securityLevel: Int = 2, now: Date? = nil, totalTime: Duration? = nil
     ) async throws -> MessageReport {
-        let file = try UnnamedFile(in: scratch.path)
-        try file.write(mail)
-        let contents = try MessageReader(scratch: scratch.path, securityLevel: securityLevel) { recipient in
-            keys.flatMap { recipient.isHolder(of: $0.certificate) ? ($0.certificate, $0.key) : nil }
-        }.read(file.descriptor)
+        let contents = try read(mail, keys: keys, securityLevel: securityLevel)
         var verifier = CertificateVerifier()
         verifier.securityLevel = 2
         let validator = MessageValidator(
@@ -135,6 +141,39 @@ struct MessageSignerTests {
         let report = try await judge(multipart([listed, mail]))
         #expect(
             report.parts.map { check("revocation", $0)?.outcome } == [.failed, .notChecked])
+    }
+
+    @Test("A list that is fetched because of a list inside a message is kept for the next message")
+    func fetchedList() async throws {
+        let now = authority.now
+        func list(
+            _ entries: [CertificateRevocationList.Entry], number: UInt8, _ item: CertificateExtension
+        ) throws -> [UInt8] {
+            try authority.issuer.revocationList(
+                entries, thisUpdate: now - 60, nextUpdate: now + 86_400, number: [number],
+                extensions: [item]
+            ).der
+        }
+        // The URL of delta lists (freshestCRL), and a delta list that revokes the sender.
+        let url: [UInt8] = [0x30, 0x12, 0x30, 0x10, 0xA0, 0x0E, 0xA0, 0x0C, 0x86, 0x0A]
+        let complete = try list(
+            [], number: 1, CertificateExtension(oid: "2.5.29.46", value: url + Array("http://x/d".utf8)))
+        let delta = try list(
+            [.init(serialNumber: [2], date: now - 120, reason: 1)], number: 2,
+            CertificateExtension(oid: "2.5.29.27", isCritical: true, value: [0x02, 0x01, 0x01]))
+        let mail = try changingSignature(of: authority.sender().signed(in: scratch)) { fields in
+            fields.insert(try SignedFields.lists([complete]), at: fields.count - 1)
+        }
+        var verifier = CertificateVerifier()
+        verifier.securityLevel = 2
+        let validator = MessageValidator(
+            verifier, pool: CertificatePool(trusted: [authority.issuer.certificate], untrusted: []),
+            fetcher: MaterialFetcher { $0.url == "http://x/d" ? .arrived(delta) : .nothing("not found") },
+            at: nil, now: Date())
+        for _ in 1...2 {
+            let part = await validator.validate(try read(mail)).parts.first
+            #expect(check("revocation", part)?.outcome == .failed)
+        }
     }
 
     @Test("The check of the sender names the first eight addresses and counts the others")

@@ -33,8 +33,9 @@ extension RevocationListParts {
             }
             defer { unsafe X509_REVOKED_free(decoded) }
             if let names = unsafe Self.issuers(of: decoded) { issuers = names }
-            guard counts[Self.serialNumber(der, entry), default: 0] > 1 else { continue }
-            guard let number = unsafe X509_REVOKED_get0_serialNumber(decoded) else { continue }
+            guard counts[Self.serialNumber(der, entry), default: 0] > 1,
+                let number = unsafe X509_REVOKED_get0_serialNumber(decoded)
+            else { continue }
             found[unsafe OpenSSLASN1.serialHex(number), default: []].append(
                 unsafe RepeatedEntry(issuers: issuers, revocation: CertificateRevocation(reading: decoded)))
         }

@@ -27,8 +27,8 @@ extension VerificationObjects {
         return entry
     }
 
-    /// Returns the entry of a certificate, `subject` in C, in the C list of `list`. If there are several entries, a revocation that
-    /// cannot be lifted takes precedence over a hold, and a hold over removeFromCRL.
+    /// Returns the entry of a certificate (`subject` in C) in a list (`encoded` in C). If there are several entries, a
+    /// revocation that cannot be lifted takes precedence over a hold, and a hold over removeFromCRL.
     private func entry(
         of certificate: Certificate, _ subject: OpaquePointer, in encoded: OpaquePointer,
         _ list: EncodedRevocationList
